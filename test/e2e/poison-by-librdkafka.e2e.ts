@@ -9,6 +9,7 @@ import { Store } from '#libs/postgres';
 import { partitionOf } from '#libs/kafka-log';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
+import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { hostileRecords, type HostileRecord } from '../support/hostile-records.js';
 import { anOrgId } from '../support/ids.js';
@@ -20,7 +21,6 @@ import { aReceiver, type Receiver } from '../support/receiver.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 import { API_HTTP } from '../support/stages.js';
 
-const PARTITIONS = 3;
 const STAGES = ['sequencer', 'dispatcher', 'projector'];
 /** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
 const GOES_ON_WITHIN_MS = 30_000;

@@ -19,6 +19,7 @@ import type { GaplessApp } from '#libs/platform';
 import { tailCommand } from '../../apps/cli/src/commands/tail.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
+import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId, aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -33,7 +34,6 @@ const PAYLOADS = [
   '{ "spaced" : [ 1 ,\n\t2 ] ,\r\n "empty" : { } }',
   '{"text":"Grüße, 漢字, 👩‍👩‍👧, \u2028\u2029","escaped":"\\u00fc\\/\\ud83d\\ude00"}',
 ];
-const PARTITIONS = 3;
 
 let gapless: GaplessUnderTest;
 let app: GaplessApp;

@@ -96,7 +96,8 @@ async function settled(): Promise<void> {
 }
 
 beforeAll(async () => {
-  gapless = await aGapless({ RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '30' });
+  // It looks into the tables of one database. Several have a test of their own.
+  gapless = await aGapless({ RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '30', PROJECTION_DATABASE_URLS: '' });
   receiver = await aReceiver((request, response) => {
     response.writeHead(request.url === '/failing' ? 500 : 200).end();
   });

@@ -9,6 +9,7 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
+import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -16,7 +17,6 @@ import { readTopic } from '../support/log-reader.js';
 import { oneTo } from '../support/sequence.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
-const PARTITIONS = 3;
 const GROWN = 6;
 
 let gapless: GaplessUnderTest;

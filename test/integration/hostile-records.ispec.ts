@@ -7,6 +7,7 @@ import type { GaplessApp } from '#libs/platform';
 import { Metrics } from '#libs/telemetry';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
+import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { hostileRecords, type HostileRecord } from '../support/hostile-records.js';
 import { anEventId, anOrgId } from '../support/ids.js';
@@ -17,7 +18,6 @@ import { RawProducer } from '../support/raw-producer.js';
 import { recordBatch, type Packing } from '../support/record-batch.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 
-const PARTITIONS = 3;
 /** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
 const GOES_ON_WITHIN_MS = 30_000;
 

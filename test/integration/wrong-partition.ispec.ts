@@ -8,6 +8,7 @@ import { ProjectorModule } from '../../apps/projector/src/projector.module.js';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
+import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -15,7 +16,6 @@ import { readLog, readTopic } from '../support/log-reader.js';
 import { oneTo } from '../support/sequence.js';
 import { API_HTTP } from '../support/stages.js';
 
-const PARTITIONS = 3;
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 let gapless: GaplessUnderTest;

@@ -59,14 +59,38 @@ export const MUTATIONS: readonly Mutation[] = [
     },
   },
   {
+    name: 'feed-in-one-database',
+    breaks: 'the feed of all partitions goes to the first of the databases that share it',
+    file: 'libs/postgres/src/connection/feed-servers.ts',
+    find: 'this.all[partition % this.all.length]',
+    replace: 'this.all[partition * 0]',
+    caughtBy: {
+      project: 'integration',
+      file: 'libs/postgres/src/connection/feed-servers.ispec.ts',
+      name: 'has each org in the database of its partition',
+    },
+  },
+  {
+    name: 'feed-places-swapped',
+    breaks: 'a list of databases in another order is accepted, so feeds are read from the wrong ones',
+    file: 'libs/domain/src/kernel/feed-places.ts',
+    find: 'row.place === expected.place && row.places === expected.places',
+    replace: 'row.places === expected.places',
+    caughtBy: {
+      project: 'unit',
+      file: 'libs/domain/src/kernel/feed-places.spec.ts',
+      name: 'at another place',
+    },
+  },
+  {
     name: 'offset-apart-from-rows',
     breaks: 'the projector commits its offset before its rows',
     file: 'libs/postgres/src/projections/feed-projection.ts',
-    find: `    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+    find: `    const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
       ...moveParameters(stretch, expected),
 `,
-    replace: `    await this.store.query(\`with \${MOVED} select from moved\`, moveParameters(stretch, expected));
-    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+    replace: `    await store.query(\`with \${MOVED} select from moved\`, moveParameters(stretch, expected));
+    const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
       ...moveParameters(stretch, stretch.nextOffset),
 `,
     caughtBy: {

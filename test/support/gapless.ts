@@ -6,6 +6,7 @@ import { createLogger, type Environment } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
 import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
+import { oneTo } from './sequence.js';
 import { ALL_STAGES, API_HTTP } from './stages.js';
 
 /** A Gapless of a suite's own: its own database and its own topics on the servers that all suites share. */
@@ -29,6 +30,9 @@ export interface GaplessUnderTest {
   stop(): Promise<void>;
 }
 
+/** How many databases share the feed of each Gapless. */
+const FEED_DATABASES = Number(process.env['TEST_FEED_DATABASES'] ?? 1);
+
 export async function migrateTestDatabase(url: string): Promise<void> {
   const store = aStore(url);
   await store.open(() => undefined);
@@ -46,9 +50,14 @@ export function aStore(databaseUrl: string): Store {
 }
 
 export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {
-  const database = await createTestDatabase(migrateTestDatabase);
+  // A database without a partition would be refused.
+  const count = Math.min(FEED_DATABASES, Number(env['PARTITIONS'] ?? FEED_DATABASES));
+  const databases = await Promise.all(oneTo(count).map(() => createTestDatabase(migrateTestDatabase)));
+  const [database] = databases;
+  if (database === undefined) throw new Error('TEST_FEED_DATABASES is less than 1');
   const environment = {
     DATABASE_URL: database.url,
+    ...(databases.length === 1 ? {} : { PROJECTION_DATABASE_URLS: databases.map(({ url }) => url).join() }),
     KAFKA_BROKERS: process.env['TEST_KAFKA_BROKERS'] ?? '',
     TOPIC_PREFIX: `t${randomBytes(4).toString('hex')}`,
     PORT: '0',
@@ -79,7 +88,7 @@ export async function aGapless(env: Readonly<Record<string, string>> = {}): Prom
       start(ALL_STAGES, { http: API_HTTP, ...(overrides === undefined ? {} : { env: overrides }) }),
     async stop() {
       await Promise.all(running.map((app) => app.stop()));
-      await database.drop();
+      await Promise.all(databases.map((each) => each.drop()));
     },
   };
 }

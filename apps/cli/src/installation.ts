@@ -2,11 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InstallationRows, type Store } from '#libs/postgres';
-import { InstallationTopic, kafkaAccess, KafkaConnection, topicNames, type TopicNames } from '#libs/kafka-log';
+import {
+  InstallationTopic,
+  kafkaAccess,
+  KafkaConnection,
+  partitionOf,
+  topicNames,
+  type TopicNames,
+} from '#libs/kafka-log';
 import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
 import { NO_KEYS } from './no-keys.js';
+import { openFeed } from './open-feed.js';
 import { withStore } from './with-store.js';
 
 /** The installation that a command works on: its log, its database and its settings. */
@@ -28,6 +36,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function withInstallation<T>(
   environment: Environment,
   act: (installation: Installation) => Promise<T>,
+  use?: { readonly placesAreChecked: boolean },
 ): Promise<T> {
   const config = loadConfig({
     ...environment,
@@ -45,6 +54,7 @@ export async function withInstallation<T>(
       partitions,
     });
   await reach(connect(config.partitions));
+  let places = config.partitions;
   return withStore(
     environment,
     async (store) => {
@@ -53,9 +63,11 @@ export async function withInstallation<T>(
         new InstallationTopic(connect(config.partitions), topics.installation),
       );
       const known = { ...config, partitions: partitions ?? config.partitions };
+      places = known.partitions;
+      await openFeed(store, use);
       return act({ config: known, topics, connection: connect(known.partitions), store });
     },
-    { queryTimeoutMs: QUERY_TIMEOUT_MS },
+    { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places) },
   );
 }
 

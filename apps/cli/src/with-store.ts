@@ -1,3 +1,4 @@
+import type { OrgId } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
@@ -6,6 +7,8 @@ import { findDatabaseUrl } from './database-url.js';
 interface QueryOptions {
   /** The timeout of queries in milliseconds, for commands that read everything. */
   readonly queryTimeoutMs?: number;
+  /** The partition of the log that an org is in. Needed if the command reads the feed. */
+  readonly partitionOf?: (orgId: OrgId) => number;
 }
 
 /** Runs `act` with an open store, and closes it. @throws CliError when the database cannot be reached */
@@ -29,19 +32,26 @@ export async function withStore<T>(
   return withUnopenedStore(environment, withOpenStore, options);
 }
 
+function unknownPartitions(): never {
+  throw new Error('the command does not know where the feeds of organizations are');
+}
+
 /** Like `withStore`, but with a store that is not open. */
 export async function withUnopenedStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,
-  options: QueryOptions = {},
+  { partitionOf = unknownPartitions, ...options }: QueryOptions = {},
 ): Promise<T> {
   const migrates = readSetting(SETTINGS.migrateAtStart, environment);
   if (migrates.kind === 'problem') throw new CliError(migrates.problem);
+  const databaseUrls = readSetting(SETTINGS.projectionDatabaseUrls, environment);
+  if (databaseUrls.kind === 'problem') throw new CliError(databaseUrls.problem);
   const store = new Store({
     databaseUrl: await findDatabaseUrl(environment),
     applicationName: 'gapless-cli',
     logger: createLogger('silent', 'cli'),
     migratesWhenOpened: migrates.value,
+    feed: { databaseUrls: databaseUrls.value, partitionOf },
     ...options,
   });
   try {

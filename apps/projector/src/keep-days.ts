@@ -14,6 +14,8 @@ const FIRST_LOOK_MS = 5_000;
  */
 @Injectable()
 export class KeepDays extends RegularWork {
+  readonly #others = new Map<Store, DayPartitions>();
+
   constructor(
     private readonly store: Store,
     private readonly days: DayPartitions,
@@ -28,11 +30,27 @@ export class KeepDays extends RegularWork {
   protected async act(): Promise<undefined> {
     if (!this.store.isOpen) return;
     const nowMs = this.clock.now();
-    await this.days.ensure([nowMs, nowMs + DAY_MS]);
-    const dropped = await this.days.drop(nowMs - this.config.retentionMs);
-    if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
+    await this.#keep(this.days, nowMs);
+    for (const { store, name } of this.store.feed.others) {
+      if (!this.store.feed.reachable.some((server) => server.store === store)) continue;
+      await this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
+        this.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
+      });
+    }
     // A day more, because clocks differ.
     await this.versions.prune(new Date(nowMs - this.config.retentionMs - DAY_MS));
+  }
+
+  async #keep(days: DayPartitions, nowMs: number): Promise<void> {
+    await days.ensure([nowMs, nowMs + DAY_MS]);
+    const dropped = await days.drop(nowMs - this.config.retentionMs);
+    if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
+  }
+
+  #daysOf(store: Store): DayPartitions {
+    const days = this.#others.get(store) ?? new DayPartitions(store);
+    this.#others.set(store, days);
+    return days;
   }
 
   protected failed(error: unknown): void {

@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { FeedProjection, projectedPositions, Store } from '#libs/postgres';
+import { FeedProjection, FeedServerAwayError, projectedPositions, Store } from '#libs/postgres';
 import {
   KafkaBatches,
   parseAnchor,
@@ -16,6 +16,9 @@ import { TailCheck } from './tail-check.js';
 
 /** How long the broker waits for more events, milliseconds. Readers of the feed wait as long for a lone event. */
 const FEED_GATHER_MS = 15;
+
+/** How long a partition waits for its database, which another part of the process looks for. */
+const AWAY_WAIT_MS = 1_000;
 
 /** Folds the log into the feed. */
 @Controller()
@@ -47,6 +50,13 @@ export class ProjectFeedHandler {
   })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
-    return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    try {
+      return await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
+    } catch (error) {
+      if (!(error instanceof FeedServerAwayError)) throw error;
+      // Its position could not be read after the assignment. It is compared before the partition goes on.
+      context.doubt(batch.topic, batch.partition);
+      return { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: AWAY_WAIT_MS };
+    }
   }
 }

@@ -54,14 +54,17 @@ export class TailCheck extends RegularWork {
     const sample = this.#sample;
     const kept = sample.filter(({ appendedAtMs }) => appendedAtMs >= expiredMs);
     this.#sample = [];
-    if (kept.length === 0) return;
+    for (const some of this.feed.groups(kept)) await this.#compare(some);
+  }
+
+  async #compare(some: readonly LoggedEvent[]): Promise<void> {
     try {
-      for (const { event, columns } of await this.feed.mismatches(kept)) {
+      for (const { event, columns } of await this.feed.mismatches(some)) {
         this.#mismatches++;
         this.logger.error({ org_id: event.orgId, seq: event.seq, columns }, 'projector.mismatch');
       }
     } catch (error) {
-      this.#sample = [...kept, ...this.#sample].slice(0, SAMPLE);
+      this.#sample = [...some, ...this.#sample].slice(0, SAMPLE);
       this.logger.debug({ err: error }, 'projector.tail_check_waits');
     }
   }

@@ -48,8 +48,8 @@ export class CheckedContinuity implements LogContinuity {
     private readonly use: {
       readonly connection: KafkaConnection;
       readonly topics: TopicNames;
-      /** Returns the position of the feed in each partition of the log. */
-      readonly projected: () => Promise<ReadonlyMap<number, Position>>;
+      /** Returns the position of the feed in each partition of the log. @throws if it cannot read those of `partitions` */
+      readonly projected: (partitions: readonly number[]) => Promise<ReadonlyMap<number, Position>>;
     },
   ) {}
 
@@ -87,7 +87,7 @@ export class CheckedContinuity implements LogContinuity {
     const { interruptions } = connection;
     const due = restored.filter(({ partition }) => this.#compared.get(partition) !== interruptions);
     if (due.length === 0) return [];
-    const all = await projected();
+    const all = await projected(due.map(({ partition }) => partition));
     const positions = new Map([...all].filter(([partition]) => due.some((other) => other.partition === partition)));
     const checked: ReadonlyMap<number, CheckedPosition> =
       positions.size === 0

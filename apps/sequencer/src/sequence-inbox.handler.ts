@@ -50,7 +50,11 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     const continuity = new CheckedContinuity({
       connection,
       topics,
-      projected: () => projectedPositions(store, 'feed', topics.log, parseAnchor),
+      projected: async (partitions) => {
+        // Without their positions, nothing is written to partitions that come new to this process.
+        for (const partition of partitions) store.feed.ofPartition(partition);
+        return projectedPositions(store, 'feed', topics.log, parseAnchor);
+      },
     });
     const use = { connection, topics, writer: this.#writer, appender, clock, logger, tracing, continuity };
     this.#sequencer = new Sequencer(use);

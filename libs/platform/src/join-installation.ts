@@ -6,7 +6,7 @@ import {
   type InstallationRecord,
   type InstallationRow,
 } from '#libs/domain';
-import { InstallationRows, type Store } from '#libs/postgres';
+import { FeedPlaces, InstallationRows, type Store } from '#libs/postgres';
 import {
   ensureTopics,
   InstallationTopic,
@@ -54,7 +54,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   const row =
     verdict.kind === 'announce'
       ? verdict.row
-      : await rows.create({ id: randomUUID(), createdAt, announced: false, ...place });
+      : await rows.create({ id: randomUUID(), createdAt, announced: false, ...place }, new FeedPlaces(store).ofMain);
   await announce(topic, row, record);
   const { verdict: settled } = await look();
   if (settled.kind === 'refuse') {

@@ -1,18 +1,20 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { CelFilters } from '#libs/event-filter';
-import { PostgresModule, SecretCipher, Store } from '#libs/postgres';
+import { FeedPlaces, PostgresModule, SecretCipher, Store } from '#libs/postgres';
 import {
   Appender,
   Appenders,
   ConsumerSessions,
   kafkaAccess,
+  KeyPlaces,
   KafkaConnection,
   PositionSources,
   topicNames,
 } from '#libs/kafka-log';
 import { Metrics, type Tracing } from '#libs/telemetry';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
+import { FeedServersWatch } from './feed-servers-watch.js';
 import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';
@@ -47,6 +49,7 @@ export interface ProcessParts {
 export class PlatformModule {
   static forProcess({ name, config, logger, health, tracing, servesRequests, stages }: ProcessParts): DynamicModule {
     const metrics = new Metrics();
+    const places = new KeyPlaces(config.partitions);
     const connection = new KafkaConnection({
       brokers: config.kafkaBrokers,
       access: kafkaAccess(config),
@@ -62,6 +65,10 @@ export class PlatformModule {
       migratesWhenOpened: config.migrateAtStart,
       tenantDatabaseUrl: config.tenantDatabaseUrl,
       servesRequests,
+      feed: {
+        databaseUrls: config.projectionDatabaseUrls,
+        partitionOf: (orgId) => places.of(orgId),
+      },
     });
     const filters = new CelFilters();
     const postgres = PostgresModule.over({
@@ -88,6 +95,8 @@ export class PlatformModule {
       { provide: Identifiers, useValue: new Identifiers(systemClock) },
       StageKit,
       Platform,
+      { provide: FeedPlaces, useValue: new FeedPlaces(store) },
+      FeedServersWatch,
       PostgresWatch,
     ];
     return {

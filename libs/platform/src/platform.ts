@@ -1,9 +1,10 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { isPostgresAway, Store } from '#libs/postgres';
+import { FeedPlaces, isPostgresAway, Store } from '#libs/postgres';
 import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
+import { FeedServersWatch } from './feed-servers-watch.js';
 import { joinInstallation } from './join-installation.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
 
@@ -20,6 +21,8 @@ export class Platform implements OnApplicationShutdown {
     private readonly kafka: KafkaConnection,
     private readonly appenders: Appenders,
     private readonly store: Store,
+    private readonly places: FeedPlaces,
+    private readonly feedServers: FeedServersWatch,
   ) {}
 
   /**
@@ -30,8 +33,10 @@ export class Platform implements OnApplicationShutdown {
   async join(signal: AbortSignal): Promise<void> {
     this.health.waiting('kafka', 'connecting');
     this.health.waiting('postgres', 'connecting');
+    this.feedServers.expect();
     await Promise.all([this.#reachKafka(signal), this.#joinPostgres(signal)]);
     await this.#joinKafka(signal);
+    await this.feedServers.join(true);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -73,6 +78,8 @@ export class Platform implements OnApplicationShutdown {
     await this.store.open((reason) => {
       this.health.waiting('postgres', reason);
     }, signal);
+    // Readers need no Kafka.
+    if (await this.places.isInstalled()) await this.feedServers.join(false);
     this.health.ready('postgres');
   }
 }

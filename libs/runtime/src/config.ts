@@ -9,6 +9,8 @@ export interface Config {
   readonly databaseUrl: string;
   /** `off`: requests share the connections of the stages. */
   readonly tenantDatabaseUrl: string | null;
+  /** The databases that share the feed, by place; none: the main one holds all of it. */
+  readonly projectionDatabaseUrls: readonly string[];
   readonly kafkaBrokers: readonly string[];
   readonly kafkaTls: boolean;
   /** Paths of PEM files. */

@@ -33,6 +33,14 @@ describe('HealthBoard', () => {
     expect(board.parts()['process']).toEqual({ status: 'waiting', reason: 'stopping' });
   });
 
+  it('stays ready for the rest while some of the work waits', () => {
+    const board = new HealthBoard();
+    board.ready('postgres');
+    board.degraded('feed database db-2', 'connection refused');
+    expect(board.isReady).toBe(true);
+    expect(board.parts()['feed database db-2']).toEqual({ status: 'degraded', reason: 'connection refused' });
+  });
+
   it('is held up no longer by a part that is forgotten', () => {
     const board = new HealthBoard();
     board.waiting('partition 3', 'restoring');

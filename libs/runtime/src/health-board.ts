@@ -1,7 +1,11 @@
 /** The health of a part of this process. */
-export type PartHealth = { readonly status: 'ready' } | { readonly status: 'waiting'; readonly reason: string };
+export type PartHealth =
+  | { readonly status: 'ready' }
+  | { readonly status: 'waiting'; readonly reason: string }
+  /** A part of the work stands still, and the rest goes on. */
+  | { readonly status: 'degraded'; readonly reason: string };
 
-/** The content of `/health/ready`: each part reports its own state, and all must be ready. */
+/** The content of `/health/ready`: each part reports its own state, and none may wait. */
 export class HealthBoard {
   readonly #parts = new Map<string, PartHealth>();
 
@@ -10,6 +14,12 @@ export class HealthBoard {
 
   waiting(part: string, reason: string): void {
     this.#parts.set(part, { status: 'waiting', reason });
+    this.onChange(this.parts());
+  }
+
+  /** Shows that some of the work waits. The process stays ready for the rest. */
+  degraded(part: string, reason: string): void {
+    this.#parts.set(part, { status: 'degraded', reason });
     this.onChange(this.parts());
   }
 
@@ -37,7 +47,7 @@ export class HealthBoard {
   }
 
   get isReady(): boolean {
-    return [...this.#parts.values()].every((part) => part.status === 'ready');
+    return [...this.#parts.values()].every((part) => part.status !== 'waiting');
   }
 
   parts(): Readonly<Record<string, PartHealth>> {

@@ -1,6 +1,7 @@
 export * from './back-off.js';
 export * from './committed-file.js';
 export * from './config.js';
+export * from './database-name.js';
 export * from './duration.js';
 export * from './health-board.js';
 export * from './identifiers.js';

@@ -15,6 +15,12 @@ export function parseUrl(text: string, ...protocols: readonly string[]): string 
   return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined;
 }
 
+/** Parses urls that are separated by commas. */
+export function parseUrls(text: string, ...protocols: readonly string[]): readonly string[] | undefined {
+  const urls = text.split(',').map((url) => parseUrl(url.trim(), ...protocols));
+  return urls.every((url) => url !== undefined) ? urls : undefined;
+}
+
 export function parseSchedule(text: string): RetrySchedule | undefined {
   const delays = text.split(',').map(parseDuration);
   return delays.length <= 20 && delays.every((delay) => delay !== undefined) ? delays : undefined;

@@ -25,6 +25,20 @@ describe('settings that belong together', () => {
     expect(problemsTogether(environment)).toEqual(missing.map((name) => expect.stringContaining(name)));
   });
 
+  const ONE = 'postgres://me:hunter2@db-1/feed';
+  const SAME = 'postgres://you@db-1:5432/feed?sslmode=require';
+  const TWO = 'postgres://me:hunter2@db-2/feed';
+
+  it.each([
+    [`${ONE},${SAME}`, '12', ['names db-1:5432/feed more than once']],
+    [`${ONE}, ${TWO}`, '1', ['lists 2 databases, but PARTITIONS is 1']],
+    [`${ONE}, ${TWO}`, '2', []],
+  ])('%s over %s partitions has these problems', (PROJECTION_DATABASE_URLS, PARTITIONS, problems) => {
+    const found = problemsTogether({ PROJECTION_DATABASE_URLS, PARTITIONS });
+    expect(found).toEqual(problems.map((problem) => expect.stringContaining(problem)));
+    expect(found.join()).not.toContain('hunter2');
+  });
+
   it('shows no secret', () => {
     expect(problemsTogether({ KAFKA_PASSWORD: 'hunter2' }).join()).not.toContain('hunter2');
   });

@@ -1,3 +1,5 @@
+import { databaseName } from './database-name.js';
+import { parseUrls } from './setting-values.js';
 import type { Environment } from './setting.js';
 
 /** Returns the problems of settings that need each other. */
@@ -27,6 +29,20 @@ export function problemsTogether(environment: Environment): readonly string[] {
   if (isSet('KAFKA_KEY_FILE')) needs('KAFKA_KEY_FILE', ['KAFKA_CERT_FILE'], 'belongs to a certificate');
   for (const name of ['KAFKA_CA_FILE', 'KAFKA_CERT_FILE']) {
     if (isSet(name) && of('KAFKA_TLS') !== 'true') problems.push(`${name} is set, but KAFKA_TLS is not true`);
+  }
+  problems.push(...problemsOfDatabases(of('PROJECTION_DATABASE_URLS'), of('PARTITIONS')));
+  return problems;
+}
+
+function problemsOfDatabases(list: string, partitions: string): readonly string[] {
+  const names = (parseUrls(list, 'postgres:', 'postgresql:') ?? []).map(databaseName);
+  const problems = [...new Set(names.filter((name, place) => names.indexOf(name) !== place))].map(
+    (name) => `PROJECTION_DATABASE_URLS names ${name} more than once`,
+  );
+  if (/^\d+$/.test(partitions) && names.length > Number(partitions)) {
+    problems.push(
+      `PROJECTION_DATABASE_URLS lists ${names.length} databases, but PARTITIONS is ${partitions}: some would hold nothing`,
+    );
   }
   return problems;
 }

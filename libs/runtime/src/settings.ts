@@ -15,6 +15,7 @@ import {
   parseSchedule,
   parseSize,
   parseUrl,
+  parseUrls,
 } from './setting-values.js';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -88,6 +89,15 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       'postgres://user:password@host:port/database, or off',
       (text) => (text === 'off' ? text : parseUrl(text, 'postgres:', 'postgresql:')),
       'the account for the queries of requests, in the role `gapless_tenant`; if unset, Gapless makes one; `off` for none',
+    ),
+  ),
+  projectionDatabaseUrls: secret(
+    setting<readonly string[]>(
+      'PROJECTION_DATABASE_URLS',
+      { kind: 'absent', value: [] },
+      'postgres://user:password@host:port/database,…',
+      (text) => parseUrls(text, 'postgres:', 'postgresql:'),
+      'the databases that share the feed, comma-separated; `DATABASE_URL` may be one of them; if unset, it holds all of it',
     ),
   ),
   kafkaBrokers: setting(

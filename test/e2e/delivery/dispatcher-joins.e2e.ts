@@ -56,17 +56,18 @@ function pushes(): ReadonlyMap<string, number> {
 describe('a dispatcher that joins another one with much to do', () => {
   it('pushes at most what is in flight once more', async () => {
     const app = await gapless.start([ApiModule, SequencerModule, ProjectorModule], { http: API_HTTP });
-    const api = new ApiClient(app.url, await anApiKey(app.app.get(Store), anOrgId()));
+    const orgId = anOrgId();
+    const api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
     for (const endpoint of oneTo(ENDPOINTS)) {
       await api.createWebhook({ url: `${receiver.url}/${endpoint}`, events: ['ticket.created'] });
     }
     for (const chunk of oneTo(EVENTS / 250)) {
       await api.emit(oneTo(250).map((n) => ({ event: 'ticket.created', data: { n: n + 250 * chunk } })));
     }
-    const store = app.app.get(Store);
+    const feed = app.app.get(Store).feed.of(orgId);
     await eventually(
       async () => {
-        expect(await store.query('SELECT count(*)::int AS events FROM events')).toEqual([{ events: EVENTS }]);
+        expect(await feed.query('SELECT count(*)::int AS events FROM events')).toEqual([{ events: EVENTS }]);
       },
       { timeoutMs: 60_000 },
     );

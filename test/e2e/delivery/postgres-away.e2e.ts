@@ -26,6 +26,8 @@ beforeAll(async () => {
       .map(() => `${TIER_MS}ms`)
       .join(','),
     AUTO_DISABLE_AFTER: '100000',
+    // It cuts the way to one database. Several have a test of their own.
+    PROJECTION_DATABASE_URLS: '',
   });
   postgres = await aTcpProxy(gapless.environment['DATABASE_URL']!);
   await postgres.open();

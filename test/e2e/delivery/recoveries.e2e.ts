@@ -193,9 +193,10 @@ describe('what was never sent', () => {
     await nothingMoreComes(to.receiver, 500);
     expect(await to.operator.recovery(to.endpoint.id, begun.id)).toMatchObject({ status: 'running', scheduled: 0 });
     // As if a minute had passed.
-    await suite.makeDayBefore('2 minutes');
+    const { orgId } = to.operator;
+    await suite.makeDayBefore(orgId, '2 minutes');
     const age = `update events set appended_at = appended_at - interval '1 minute' where org_id = $1 and seq = 2`;
-    await suite.query(age, [to.operator.orgId]);
+    await suite.queryFeed(orgId, age, [orgId]);
     await eventually(async () => {
       expect(to.seqs()).toEqual([2]);
       expect(await to.operator.recovery(to.endpoint.id, begun.id)).toMatchObject({ status: 'done', scheduled: 1 });

@@ -355,7 +355,8 @@ describe('a replay is refused', () => {
     const sent = await anEventTo(always(200));
     const { operator, endpoint, id } = sent;
     const { event_id } = await once(sent, { status: 'delivered' });
-    await suite.query('delete from events where org_id = $1 and event_id = $2', [operator.orgId, event_id]);
+    const { orgId } = operator;
+    await suite.queryFeed(orgId, 'delete from events where org_id = $1 and event_id = $2', [orgId, event_id]);
     const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/deliveries/${id}/replay`);
     expect(refusal).toMatchObject({ status: 409, code: 'event_pruned' });
     expect(await operator.delivery(endpoint.id, id)).toMatchObject({ status: 'delivered', envelope: null });

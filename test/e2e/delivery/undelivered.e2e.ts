@@ -23,8 +23,10 @@ async function feedHas(operator: Operator, count: number): Promise<void> {
 
 /** Makes the events of the org older than routing takes. */
 async function age({ orgId }: Operator): Promise<void> {
-  await suite.makeDayBefore('2 minutes');
-  await suite.query(`update events set appended_at = appended_at - interval '1 minute' where org_id = $1`, [orgId]);
+  await suite.makeDayBefore(orgId, '2 minutes');
+  await suite.queryFeed(orgId, `update events set appended_at = appended_at - interval '1 minute' where org_id = $1`, [
+    orgId,
+  ]);
 }
 
 describe('what an endpoint has not received (contract 5.10)', () => {
@@ -94,8 +96,9 @@ describe('what an endpoint has not received (contract 5.10)', () => {
   it.concurrent('is looked for in a part of the feed with each request', async () => {
     const operator = await suite.anOperator();
     const { id } = await operator.register({ url: (await suite.aReceiver()).url, events: ['lead.created'] });
-    await suite.makeDayBefore('2 minutes');
-    await suite.query(
+    await suite.makeDayBefore(operator.orgId, '2 minutes');
+    await suite.queryFeed(
+      operator.orgId,
       `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
        select $1, n, now() - interval '2 minutes', 'evt_' || lpad(n::text, 26, '0'),
          case when n > 5000 then 'lead.created' else 'ticket.created' end, '{}'

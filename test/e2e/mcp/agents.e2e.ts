@@ -163,7 +163,7 @@ describe('a client of the official SDK', () => {
     );
     const second = await agent.poll({ name: 'ticket.created', cursor, maxEvents: 2 });
     const prune = (seq: number) =>
-      app.app.get(Store).query('delete from events where org_id = $1 and seq <= $2', [orgId, seq]);
+      app.app.get(Store).feed.of(orgId).query('delete from events where org_id = $1 and seq <= $2', [orgId, seq]);
     await prune(2);
     expect(await agent.poll({ name: 'ticket.created', cursor })).toMatchObject({
       truncated: true,

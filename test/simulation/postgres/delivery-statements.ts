@@ -276,9 +276,8 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         const row = tables.deliveries.get(String(suspect['id']));
         if (row === undefined || tables.statusOf(row) !== 'pending') return [];
         const { ref, run, attempts } = row;
-        const event = eventOf(tables, ref.orgId, ref.seq, ref.createdAtMs);
         const isThere = tables.endpoints.get(ref.endpointId) !== undefined;
-        if (event === undefined || !isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
+        if (!isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
         return [
           {
             id: ref.deliveryId,
@@ -292,9 +291,18 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
             attempts,
             next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
             is_urgent: ref.isUrgent ?? null,
-            envelope: event.envelope,
           },
         ];
+      }),
+  },
+  {
+    name: 'envelopes of attempts still due',
+    domain: null,
+    sign: /as asked\(org_id, seq, appended_at, at\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at }, at) => {
+        const event = eventOf(tables, org_id, seq, (appended_at as Date).getTime());
+        return event === undefined ? [] : [{ at, envelope: event.envelope }];
       }),
   },
   {

@@ -1,4 +1,4 @@
-import type { Store } from '#libs/postgres';
+import { FeedServers, type Store } from '#libs/postgres';
 import { COUNT_ENDPOINTS, INSERT_ENDPOINT, UPDATE_ENDPOINT } from './endpoint-statements.js';
 import type { Postgres } from './postgres.js';
 
@@ -37,5 +37,8 @@ export function simulatedStore(postgres: Postgres): Store {
     snapshot: transaction,
     forOrg: <T>(_org: string, act: (runner: Runner) => Promise<T>) => transaction(act),
   };
-  return store as unknown as Store;
+  const whole = store as unknown as Store;
+  return Object.assign(whole, {
+    feed: new FeedServers(whole, [{ place: 0, name: 'simulated', store: whole }], () => 0),
+  });
 }

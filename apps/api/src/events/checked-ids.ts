@@ -19,7 +19,7 @@ const NONE: ReadonlyMap<EventKey, IdCheck> = new Map();
 @Injectable()
 export class CheckedIds {
   readonly #places: KeyPlaces;
-  readonly #checks: SharedQuery<EventKey, IdCheck>;
+  readonly #checks = new Map<number, SharedQuery<EventKey, IdCheck>>();
 
   constructor(
     private readonly feed: FeedReader,
@@ -28,17 +28,32 @@ export class CheckedIds {
     @Inject(CONFIG) config: Config,
   ) {
     this.#places = new KeyPlaces(config.partitions);
-    this.#checks = new SharedQuery((keys) => this.#lookUp(keys));
   }
 
   /**
    * Returns the state of each event in the feed, by `eventKey`.
-   * @throws GaplessError `unavailable` when the feed lags too far to check ids
+   * @throws GaplessError `unavailable` when the feed lags too far to check ids, or its database is away
    */
   async check(events: readonly Pick<InboxEvent, 'orgId' | 'id'>[]): Promise<ReadonlyMap<EventKey, IdCheck>> {
     if (events.length === 0) return NONE;
+    this.feed.assertReachable(events.map(({ orgId }) => orgId));
     await this.lag.refuseIfLong(events.map(({ orgId }) => this.#places.of(orgId)));
-    return this.#checks.ask(events.map(({ orgId, id }) => eventKey(orgId, id)));
+    const groups = this.feed.groups(events);
+    const answers = await Promise.all(
+      groups.map(([place, some]) => this.#checksOf(place).ask(some.map(({ orgId, id }) => eventKey(orgId, id)))),
+    );
+    const [only = NONE, ...more] = answers;
+    return more.length === 0 ? only : new Map(answers.flatMap((answer) => [...answer]));
+  }
+
+  /** Each database has queries of its own, so that none waits for another one. */
+  #checksOf(place: number): SharedQuery<EventKey, IdCheck> {
+    let checks = this.#checks.get(place);
+    if (checks === undefined) {
+      checks = new SharedQuery((keys) => this.#lookUp(keys));
+      this.#checks.set(place, checks);
+    }
+    return checks;
   }
 
   async #lookUp(keys: readonly EventKey[]): Promise<ReadonlyMap<EventKey, IdCheck>> {

@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { OrgId, Seq } from '#libs/domain';
 import { CREDENTIALS_FORGOTTEN_MS, HeadNotifications } from '#libs/postgres';
 import { CONFIG, LOGGER } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { databaseName, type Config, type Logger } from '#libs/runtime';
 
 /** How a wait ended. `check`: the reader's credentials may have ended. */
 export type Waited = 'moved' | 'check' | 'timeout' | 'ended';
@@ -76,19 +76,22 @@ export class HeadWatch {
 @Injectable()
 export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #watches = new Map<OrgId, Set<HeadWatch>>();
-  readonly #notifications: HeadNotifications;
+  /** Of the main database, and of the others that share the feed. */
+  readonly #notifications: readonly HeadNotifications[];
   /** The checks that are to come, by org; `null` for all orgs. */
   readonly #checks = new Map<OrgId | null, NodeJS.Timeout>();
   #isClosing = false;
 
   constructor(@Inject(CONFIG) config: Config, @Inject(LOGGER) logger: Logger) {
-    this.#notifications = new HeadNotifications({
+    const onHead = (orgId: OrgId, seq: Seq) => {
+      this.moved(orgId, seq);
+    };
+    const applicationName = 'gapless-api';
+    const main = new HeadNotifications({
       databaseUrl: config.databaseUrl,
-      applicationName: 'gapless-api',
+      applicationName,
       logger,
-      onHead: (orgId, seq) => {
-        this.moved(orgId, seq);
-      },
+      onHead,
       onEndedCredentials: (orgId) => {
         this.#checkSoon(orgId);
       },
@@ -97,10 +100,27 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
         this.#checkSoon(null);
       },
     });
+    const mainName = databaseName(config.databaseUrl);
+    const others = config.projectionDatabaseUrls
+      .filter((url) => databaseName(url) !== mainName)
+      .map(
+        (databaseUrl) =>
+          new HeadNotifications({
+            databaseUrl,
+            applicationName,
+            logger,
+            onHead,
+            onEndedCredentials: () => undefined,
+            onGap: () => {
+              this.wakeAll();
+            },
+          }),
+      );
+    this.#notifications = [main, ...others];
   }
 
   onApplicationBootstrap(): void {
-    this.#notifications.start();
+    for (const notifications of this.#notifications) notifications.start();
   }
 
   /** Ends all waits before the server waits for requests to end. */
@@ -108,7 +128,7 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
     this.#isClosing = true;
     for (const timer of this.#checks.values()) clearTimeout(timer);
     for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
-    await this.#notifications.stop();
+    await Promise.all(this.#notifications.map((notifications) => notifications.stop()));
   }
 
   /** @param after the last seq that the reader has seen */

@@ -15,9 +15,14 @@ export function migrateCommand(context: MigrateContext): Command {
     .description('migrate the database schema')
     .option('--dry-run', 'only list the missing migrations')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
-      const migrations = await context.withUnopenedStore((store) =>
-        dryRun ? store.pendingMigrations() : store.migrate(),
-      );
+      const migrations = await context.withUnopenedStore(async (main) => {
+        const found: string[] = [];
+        for (const { store, name } of [{ store: main, name: null }, ...main.feed.others]) {
+          const names = dryRun ? await store.pendingMigrations() : await store.migrate();
+          found.push(...names.map((each) => (name === null ? each : `${each} in ${name}`)));
+        }
+        return found;
+      });
       for (const name of migrations) context.print(`${dryRun ? 'missing' : 'applied'} ${name}`);
       if (migrations.length === 0) context.print('The schema is up to date.');
     });

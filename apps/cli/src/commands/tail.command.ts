@@ -14,6 +14,7 @@ import {
 } from '#libs/kafka-log';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
+import { openFeed } from '../open-feed.js';
 import { findKafka } from '../find-kafka.js';
 import { tailLine, type Colours } from './tail-line.js';
 import { parseTailStart, type TailStart } from './tail-start.js';
@@ -126,7 +127,12 @@ async function positionsFrom(
       // Kafka finds records by time, and the store knows when a seq was appended. The log may have events that the feed
       // no longer has: then it is read from its beginning.
       const appendedAtMs =
-        org === undefined ? undefined : await context.withStore((store) => new AppendTimes(store).upTo(org, start.seq));
+        org === undefined
+          ? undefined
+          : await context.withStore(async (store) => {
+              await openFeed(store);
+              return new AppendTimes(store).upTo(org, partitionOf(org, ends.size), start.seq);
+            });
       if (appendedAtMs !== undefined) return log.endsBefore(topic, appendedAtMs);
       return new Map([...ends].map(([partition]) => [partition, 0]));
     }

@@ -7,6 +7,7 @@ import {
   ProjectionShadow,
   readPositions,
   type ProjectionName,
+  type Store,
   type TableComparison,
 } from '#libs/postgres';
 import type { Positions } from '#libs/kafka-log';
@@ -50,21 +51,72 @@ export async function rebuild(
   request: RebuildRequest,
   progress: Progress,
 ): Promise<RebuildReport> {
-  const { config, store, topics } = installation;
+  const reports: RebuildReport[] = [];
+  for (const part of partsOf(installation, request)) {
+    reports.push(await rebuildPart(installation, { ...request, projections: part.projections }, part, progress));
+  }
+  return {
+    records: reports.reduce((sum, { records }) => sum + records, 0),
+    compared: request.fromEmpty ? null : together(reports.flatMap(({ compared }) => compared ?? [])),
+  };
+}
+
+/** The projections of one database. */
+interface RebuildPart {
+  readonly store: Store;
+  readonly databaseUrl: string;
+  readonly projections: readonly ProjectionName[];
+  /** Whether the database has the feed of that partition of the log. */
+  readonly isOwn: (partition: number) => boolean;
+}
+
+/** The main database has the deliveries. If others share the feed, each has a part of it. */
+function partsOf({ config, store }: Installation, { projections }: RebuildRequest): readonly RebuildPart[] {
+  const { all, mainPlace } = store.feed;
+  const isOwnOf = (place: number | null) => (partition: number) => partition % all.length === place;
+  const inMain = projections.filter((name) => name !== 'feed' || mainPlace !== null);
+  const main = { store, databaseUrl: config.databaseUrl, projections: inMain, isOwn: isOwnOf(mainPlace) };
+  const others = projections.includes('feed') ? store.feed.others : [];
+  return [
+    ...(inMain.length === 0 ? [] : [main]),
+    ...others.map(({ store: other, place }): RebuildPart => {
+      const databaseUrl = config.projectionDatabaseUrls[place] ?? '';
+      return { store: other, databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
+    }),
+  ];
+}
+
+async function rebuildPart(
+  installation: Installation,
+  request: RebuildRequest,
+  part: RebuildPart,
+  progress: Progress,
+): Promise<RebuildReport> {
+  const { topics } = installation;
   const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
   const options = {
-    databaseUrl: config.databaseUrl,
+    databaseUrl: part.databaseUrl,
     applicationName: 'gapless-rebuild',
     logger: createLogger('silent', 'cli'),
     queryTimeoutMs: QUERY_TIMEOUT_MS,
   };
-  return ProjectionShadow.with(store, options, ofProjection, async (shadow) => {
-    const run = new Rebuild(installation, request, shadow, progress);
+  return ProjectionShadow.with(part.store, options, ofProjection, async (shadow) => {
+    const run = new Rebuild({ ...installation, store: part.store }, request, shadow, part.isOwn, progress);
     await run.foldUntilClose();
     const compared = request.fromEmpty ? null : await run.compare();
     await run.takePlace();
     return { records: run.records, compared };
   });
+}
+
+/** Adds up what was found of each table in several databases. */
+function together(found: readonly TableComparison[]): readonly TableComparison[] {
+  const byTable = new Map<string, TableComparison>();
+  for (const { table, rows, differing } of found) {
+    const before = byTable.get(table) ?? { rows: 0, differing: 0 };
+    byTable.set(table, { table, rows: before.rows + rows, differing: before.differing + differing });
+  }
+  return [...byTable.values()];
 }
 
 class Rebuild {
@@ -76,6 +128,7 @@ class Rebuild {
     private readonly installation: Installation,
     private readonly request: RebuildRequest,
     private readonly shadow: ProjectionShadow,
+    private readonly isOwn: (partition: number) => boolean,
     private readonly progress: Progress,
   ) {
     const { connection, topics, config } = installation;
@@ -103,7 +156,9 @@ class Rebuild {
       const positions = await this.shadow.servedPositions();
       const targets = await Promise.all(
         this.#folds.map(async (fold) =>
-          this.request.fromEmpty ? furthest(await fold.ends(), positions[fold.projection]) : positions[fold.projection],
+          this.request.fromEmpty
+            ? furthest(await this.#endsOf(fold), positions[fold.projection])
+            : positions[fold.projection],
         ),
       );
       const distance = this.#folds.reduce((sum, fold, index) => sum + fold.distanceTo(targets[index] ?? new Map()), 0);
@@ -129,6 +184,12 @@ class Rebuild {
         compareProjections(served, rebuilt, this.request.projections, this.#expiredBefore),
       );
     });
+  }
+
+  /** Returns the ends of the partitions whose projection the database has. */
+  async #endsOf(fold: ProjectionFold): Promise<Positions> {
+    const ends = await fold.ends();
+    return fold.projection === 'feed' ? new Map([...ends].filter(([partition]) => this.isOwn(partition))) : ends;
   }
 
   async takePlace(): Promise<void> {

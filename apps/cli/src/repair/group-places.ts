@@ -1,5 +1,6 @@
 import type { Position } from '#libs/domain';
-import { checkPositions, parseAnchor } from '#libs/kafka-log';
+import { checkPositions, parseAnchor, type KafkaConnection } from '#libs/kafka-log';
+import { CliError } from '../cli-error.js';
 import type { Installation } from '../installation.js';
 import type { InboxResume } from './inbox-resume.js';
 
@@ -20,22 +21,45 @@ interface InboxPlan {
   readonly needsReset: boolean;
 }
 
+type Admin = Parameters<Parameters<KafkaConnection['withAdmin']>[0]>[0];
+
+async function ownGroups(admin: Admin, topicPrefix: string): Promise<readonly string[]> {
+  const { groups } = await admin.listGroups();
+  const isOwn = (id: string) => id.startsWith(`${topicPrefix}-`) && !/^gapless-(reader|follower)-/.test(id);
+  return groups.map(({ groupId }) => groupId).filter(isOwn);
+}
+
+async function withMembers(admin: Admin, groups: readonly string[]): Promise<readonly string[]> {
+  if (groups.length === 0) return [];
+  const described = await admin.describeGroups([...groups]);
+  return described.groups.filter(({ members }) => members.length > 0).map(({ groupId }) => groupId);
+}
+
+/** @throws CliError when a stage runs */
+export async function refuseIfRunning({ connection, config }: Installation): Promise<void> {
+  refuseRunning(
+    await connection.withAdmin(async (admin) => withMembers(admin, await ownGroups(admin, config.topicPrefix))),
+  );
+}
+
+/** @param running the groups that have members @throws CliError if there are any */
+export function refuseRunning(running: readonly string[]): void {
+  if (running.length === 0) return;
+  throw new CliError(`processes are running (${running.join(', ')}): stop all of them, wait 10 s, then try again`);
+}
+
 /** Reads every group of the installation: which have members, and which offsets have to move. */
 export async function readGroups(
   { connection, topics, config }: Installation,
   partitions: readonly InboxPlan[],
 ): Promise<{ readonly moved: readonly GroupPlace[]; readonly running: readonly string[] }> {
   const moved: GroupPlace[] = [];
-  const running: string[] = [];
+  let running: readonly string[] = [];
   const plans = new Map(partitions.map((plan) => [plan.partition, plan]));
   await connection.withAdmin(async (admin) => {
-    const { groups } = await admin.listGroups();
-    const isOwn = (id: string) => id.startsWith(`${config.topicPrefix}-`) && !/^gapless-(reader|follower)-/.test(id);
-    const own = groups.map(({ groupId }) => groupId).filter(isOwn);
+    const own = await ownGroups(admin, config.topicPrefix);
     const existing = new Set(await admin.listTopics());
-    if (own.length === 0) return;
-    const described = await admin.describeGroups(own);
-    for (const { groupId, members } of described.groups) if (members.length > 0) running.push(groupId);
+    running = await withMembers(admin, own);
     for (const groupId of own) {
       for (const { topic, partitions: committed } of await admin.fetchOffsets({ groupId })) {
         if (!existing.has(topic)) continue;

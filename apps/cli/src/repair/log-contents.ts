@@ -79,7 +79,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
       // Records before a reset come from an inbox that no longer exists.
       if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
     }
-    of.conflicts.push(...(await feed.conflicts(events)));
+    of.conflicts.push(...(await feed.conflicts(partition, events)));
   });
   return [...contents.values()];
 }

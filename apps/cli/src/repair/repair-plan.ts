@@ -116,7 +116,7 @@ async function findPutBack(
       const last = isLogBehind ? (log.lastSeqs.get(orgId) ?? SEQ_NONE) : lastSeqIn(log, orgId);
       if (connection.isPlaceOf(orgId, log.partition) && head > last) ahead.set(orgId, last);
     }
-    if (ahead.size > 0) found.set(log.partition, await repair.after(ahead));
+    if (ahead.size > 0) found.set(log.partition, await repair.after(log.partition, ahead));
   }
   return found;
 }

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { withInstallation } from '../installation.js';
+import { refuseRunning } from './group-places.js';
 import { adopt, adoptionLines } from './adopt.js';
 import { applyRepair } from './apply-repair.js';
 import { planRepair } from './repair-plan.js';
@@ -40,11 +41,7 @@ export function repairCommand(
       const plan = await withInstallation(environment, async (installation) => {
         const found = await planRepair(installation);
         if (!isApplied || isSound(found)) return found;
-        if (found.running.length > 0) {
-          throw new CliError(
-            `processes are running (${found.running.join(', ')}): stop all of them, wait 10 s, then try again`,
-          );
-        }
+        refuseRunning(found.running);
         const unread = found.partitions.filter((partition) => partition.unread > 0);
         if (unread.length > 0) {
           const names = unread.map(({ partition }) => `${installation.topics.log}/${partition}`).join(', ');

@@ -1,6 +1,7 @@
 export * from './brand.js';
 export * from './clock.js';
 export * from './errors.js';
+export * from './feed-places.js';
 export * from './fingerprints.js';
 export * from './ids.js';
 export * from './installation.js';

@@ -1,4 +1,4 @@
-import type { InstallationRow } from '#libs/domain';
+import type { FeedPlace, InstallationRow } from '#libs/domain';
 import type { Store } from './store.js';
 
 interface StoredRow {
@@ -30,10 +30,11 @@ export class InstallationRows {
   }
 
   /** Creates the row. If processes start together, the first one decides. @returns the database's installation */
-  async create(row: InstallationRow): Promise<InstallationRow> {
+  async create(row: InstallationRow, { place, places }: FeedPlace): Promise<InstallationRow> {
     await this.store.query(
-      `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-      valuesOf(row),
+      `insert into installation (${COLUMNS}, feed_place, feed_places) values ($1, $2, $3, $4, $5, $6, $7, $8)
+       on conflict do nothing`,
+      [...valuesOf(row), place, places],
     );
     return (await this.read()) ?? row;
   }

@@ -5,12 +5,14 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { OperatorError, type OrgId } from '#libs/domain';
-import { untilItWorks, type Logger } from '#libs/runtime';
+import { databaseName, untilItWorks, type Logger } from '#libs/runtime';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
+import { FeedServers, type PlacedServer } from './feed-servers.js';
+import { awayReason, isPostgresAway } from './postgres-away.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
 const POOL_SIZE = 20;
@@ -23,25 +25,6 @@ const QUERY_TIMEOUT_MS = 10_000;
 /** How long an abandoned statement may run on, milliseconds. It holds its locks, and its repetition waits for them. */
 const ABANDONED_FOR_MS = 2_000;
 
-/** SQLSTATE classes of a server that is down or stopping: connection, operator intervention, resources. */
-const AWAY = /^(08|57P|53)/;
-const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
-
-/** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
-export function isPostgresAway(error: unknown): boolean {
-  if (!types.isNativeError(error)) return false;
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
-  return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
-    error.message,
-  );
-}
-
-/** Why Postgres is waited for, in the words of its driver. */
-export function awayReason(error: unknown): string {
-  return types.isNativeError(error) && error.message !== '' ? error.message : 'Postgres cannot be reached';
-}
-
 /**
  * Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
  * while a table was small would still scan or sort it when it is large.
@@ -51,6 +34,18 @@ const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
 /** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
   return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
+}
+
+/**
+ * Returns the address of another database with the same account for requests. `null` and `off` are the same for all.
+ */
+function withLoginOf(tenantDatabaseUrl: string | null, databaseUrl: string): string | null {
+  if (tenantDatabaseUrl === null || tenantDatabaseUrl === 'off') return tenantDatabaseUrl;
+  const [login, url] = [new URL(tenantDatabaseUrl), new URL(databaseUrl)];
+  // As parameters, as in `tenantUrl`. They are decoded, unlike the account in the address.
+  url.searchParams.set('user', login.searchParams.get('user') ?? decodeURIComponent(login.username));
+  url.searchParams.set('password', login.searchParams.get('password') ?? decodeURIComponent(login.password));
+  return url.href;
 }
 
 /** @throws Error before the first connection, because requests can arrive earlier */
@@ -89,8 +84,17 @@ export interface StoreOptions {
   readonly tenantDatabaseUrl?: string | null;
   /** Whether the process serves requests (default: no). If so, opening checks the account for their queries. */
   readonly servesRequests?: boolean;
+  /** The databases that share the feed. Default: this one holds all of it. */
+  readonly feed?: FeedSpread;
   /** An existing schema that precedes `public` in the search path, and is migrated instead of it. */
   readonly shadowSchema?: string;
+}
+
+/** How the feed is spread over databases. */
+export interface FeedSpread {
+  /** Partition p of the log is in the database p modulo their number. Without any, all of it is in the main database. */
+  readonly databaseUrls: readonly string[];
+  readonly partitionOf: (orgId: OrgId) => number;
 }
 
 /** The schema is older than this code, and another process has to migrate it. */
@@ -101,9 +105,14 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
+/** A database that holds a part of the feed. */
+export type FeedServer = PlacedServer<Store>;
+
 /** A process' connection to Postgres. */
 export class Store {
   readonly dataSource: DataSource;
+  /** The databases that hold the feed. */
+  readonly feed: FeedServers<Store>;
   readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
   readonly #migratesWhenOpened: boolean;
@@ -150,35 +159,58 @@ export class Store {
       ...this.#pooled,
       poolSize: hasTenantPool ? POOL_SIZE - TENANT_POOL_SIZE : POOL_SIZE,
     });
+    this.feed = this.#feedServers();
+  }
+
+  #feedServers(): FeedServers<Store> {
+    const { feed, ...own } = this.#options;
+    const { databaseUrls = [], partitionOf = () => 0 } = feed ?? {};
+    const main = databaseName(own.databaseUrl);
+    const storeOf = (databaseUrl: string) =>
+      databaseName(databaseUrl) === main
+        ? this
+        : new Store({
+            ...own,
+            databaseUrl,
+            tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
+          });
+    const urls = databaseUrls.length === 0 ? [own.databaseUrl] : databaseUrls;
+    const servers = urls.map((url, place) => ({ place, name: databaseName(url), store: storeOf(url) }));
+    return new FeedServers(this, servers, partitionOf);
   }
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */
   async open(onWait: (reason: string) => void, signal?: AbortSignal): Promise<void> {
-    await untilItWorks(
-      async () => {
-        await this.#bringUpToDate();
-        if (!this.dataSource.isInitialized) await this.dataSource.initialize();
-        if (this.#options.servesRequests === true) await this.#forTenants();
+    await untilItWorks(() => this.openNow(), {
+      ...(signal === undefined ? {} : { signal }),
+      onFailure: (error, failures, waitMs) => {
+        if (!isPassingInAMoment(error)) throw error;
+        const reason = awayReason(error);
+        onWait(reason);
+        this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
       },
-      {
-        ...(signal === undefined ? {} : { signal }),
-        onFailure: (error, failures, waitMs) => {
-          if (!isPassingInAMoment(error)) throw error;
-          const reason = awayReason(error);
-          onWait(reason);
-          this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
-        },
-      },
-    );
+    });
+  }
+
+  /** Opens the store without waiting. @throws if Postgres is away, or its schema behind; you can call it again */
+  async openNow(): Promise<void> {
+    await this.#bringUpToDate();
+    if (!this.dataSource.isInitialized) await this.dataSource.initialize();
+    if (this.#options.servesRequests === true) await this.#forTenants();
   }
 
   /** The number of connections by state, and of queries that wait for one. */
   get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
-    if (!this.isOpen) return { busy: 0, idle: 0, waiting: 0 };
-    const pools = [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])];
+    const pools = this.#pools;
     const sum = (of: (pool: Pool) => number) => pools.reduce((total, pool) => total + of(pool), 0);
     const idle = sum(({ idleCount }) => idleCount);
     return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
+  }
+
+  /** Its pools, and those of the other databases that share the feed. */
+  get #pools(): readonly Pool[] {
+    const own = this.isOpen ? [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])] : [];
+    return [...own, ...this.feed.others.flatMap(({ store }) => store.#pools)];
   }
 
   /** Whether the store is open for queries. */
@@ -186,7 +218,9 @@ export class Store {
     return this.dataSource.isInitialized;
   }
 
+  /** Closes the store, and those of the other databases that share the feed. */
   async close(): Promise<void> {
+    await this.feed.close();
     const tenants = await this.#tenants?.catch(() => null);
     if (tenants?.isInitialized === true) await tenants.destroy();
     if (this.dataSource.isInitialized) await this.dataSource.destroy();

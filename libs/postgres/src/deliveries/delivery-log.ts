@@ -160,7 +160,7 @@ export class DeliveryLog {
 
   /** Returns the stored bytes of an event that was appended since then; `undefined` if retention has removed it. */
   async keptEnvelope(orgId: OrgId, seq: Seq, since: Date): Promise<Buffer | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
+    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
       const [event] = (await runner.query(
         'select envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
         [orgId, seq, since],
@@ -214,11 +214,14 @@ export class DeliveryLog {
         due_at: Date | null;
         waited_for: WaitedFor | null;
       }[];
-      const [event] = (await runner.query(
-        `select convert_from(envelope, 'UTF8') as envelope from events
-         where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
-        [orgId, delivery.seq, delivery.createdAtMs, keptSince],
-      )) as { envelope: string }[];
+      const readEnvelope = async (feed: QueryRunner) =>
+        (await feed.query(
+          `select convert_from(envelope, 'UTF8') as envelope from events
+           where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
+          [orgId, delivery.seq, delivery.createdAtMs, keptSince],
+        )) as { envelope: string }[];
+      const { feed } = this.store;
+      const [event] = await (feed.isInMain(orgId) ? readEnvelope(runner) : feed.of(orgId).forOrg(orgId, readEnvelope));
       return {
         delivery,
         envelope: event?.envelope ?? null,

@@ -94,33 +94,23 @@ export class OrderedDeliveries {
 
   /**
    * Returns the envelopes of each list of deliveries, as many as fit into `maxBytes`, at least one. A list ends before the
-   * first one that the feed does not have yet.
+   * first one that the feed does not have yet, or whose database is away.
    */
   async envelopes(
     lists: readonly (readonly OrderedDelivery[])[],
     maxBytes: number,
   ): Promise<readonly (readonly Buffer[])[]> {
     const asked = lists.flatMap((list, nth) => list.map(({ delivery }, place) => ({ delivery, nth, place })));
-    const rows = await this.store.prepared<{ nth: number; place: number; envelope: Buffer }>(
-      'ordered_envelopes',
-      `select nth, place, envelope from (
-         select asked.nth, asked.place, e.envelope,
-           sum(octet_length(e.envelope)) over (partition by asked.nth order by asked.place) as bytes
-         from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::int[], $5::int[])
-           as asked(org_id, seq, appended_at, nth, place)
-         cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e
-       ) sized where bytes <= $6::bigint or place = 0 order by nth, place`,
-      [
-        asked.map(({ delivery }) => delivery.orgId),
-        asked.map(({ delivery }) => delivery.seq),
-        asked.map(({ delivery }) => new Date(delivery.createdAtMs)),
-        asked.map(({ nth }) => nth),
-        asked.map(({ place }) => place),
-        maxBytes,
-      ],
-    );
     const found: Buffer[][] = lists.map(() => []);
-    for (const { nth, place, envelope } of rows) if (found[nth]?.length === place) found[nth].push(envelope);
+    await this.store.feed.eachReachable(
+      asked,
+      ({ delivery }) => delivery.orgId,
+      async (store, some) => {
+        for (const { nth, place, envelope } of await envelopesOf(store, some, maxBytes)) {
+          if (found[nth]?.length === place) found[nth].push(envelope);
+        }
+      },
+    );
     return found;
   }
 
@@ -138,4 +128,35 @@ export class OrderedDeliveries {
     );
     return new Set(rows.map(({ id }) => id));
   }
+}
+
+interface AskedEnvelope {
+  readonly delivery: DeliveryRef;
+  readonly nth: number;
+  readonly place: number;
+}
+
+async function envelopesOf(
+  store: Store,
+  asked: readonly AskedEnvelope[],
+  maxBytes: number,
+): Promise<readonly { readonly nth: number; readonly place: number; readonly envelope: Buffer }[]> {
+  return store.prepared(
+    'ordered_envelopes',
+    `select nth, place, envelope from (
+       select asked.nth, asked.place, e.envelope,
+         sum(octet_length(e.envelope)) over (partition by asked.nth order by asked.place) as bytes
+       from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::int[], $5::int[])
+         as asked(org_id, seq, appended_at, nth, place)
+       cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e
+     ) sized where bytes <= $6::bigint or place = 0 order by nth, place`,
+    [
+      asked.map(({ delivery }) => delivery.orgId),
+      asked.map(({ delivery }) => delivery.seq),
+      asked.map(({ delivery }) => new Date(delivery.createdAtMs)),
+      asked.map(({ nth }) => nth),
+      asked.map(({ place }) => place),
+      maxBytes,
+    ],
+  );
 }

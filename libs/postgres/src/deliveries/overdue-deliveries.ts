@@ -34,7 +34,6 @@ interface Row {
   readonly attempts: number;
   readonly next_attempt_at: Date;
   readonly is_urgent: boolean | null;
-  readonly envelope: Buffer;
 }
 
 const CONDITIONS = {
@@ -125,12 +124,12 @@ export class OverdueDeliveries {
   /**
    * Returns the attempts that still have to be made: those of events within the retention. The dispatcher ends those of
    * inactive endpoints. Such an endpoint has pending deliveries if it became inactive while a dispatcher was away that
-   * had begun them.
+   * had begun them. Left out are those whose event the feed does not have yet, or cannot read now.
    */
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
-         d.next_attempt_at, d.is_urgent, e.envelope
+         d.next_attempt_at, d.is_urgent
        from unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[]) with ordinality
          as suspect(id, created_at, run, attempts, place)
        cross join lateral (
@@ -138,7 +137,6 @@ export class OverdueDeliveries {
        ) d
        join endpoints p on p.id = d.endpoint_id
        left join endpoint_endings n on n.endpoint_id = d.endpoint_id
-       cross join lateral ${envelopeOfDelivery('d.org_id', 'd.seq', 'd.created_at')} e
        where d.status = 'pending' and d.run = suspect.run and d.attempts = suspect.attempts
          and d.endings = coalesce(n.endings, 0)
        order by suspect.place`,
@@ -149,8 +147,11 @@ export class OverdueDeliveries {
         suspects.map(({ attempts }) => attempts),
       ],
     );
-    return rows.map((row) => ({
-      delivery: {
+    const envelopes = await this.#envelopesOf(rows);
+    return rows.flatMap((row) => {
+      const envelope = envelopes.get(row);
+      if (envelope === undefined) return [];
+      const delivery = {
         deliveryId: row.id,
         endpointId: row.endpoint_id,
         orgId: row.org_id,
@@ -158,14 +159,33 @@ export class OverdueDeliveries {
         event: row.event_type,
         seq: seqFromText(row.seq),
         createdAtMs: row.created_at.getTime(),
-        ...(isUrgent(row) ? { isUrgent: true } : {}),
+        ...(isUrgent(row) ? { isUrgent: true as const } : {}),
+      };
+      const dueAtMs = row.next_attempt_at.getTime();
+      return [{ delivery, run: row.run, attempt: row.attempts + 1, dueAtMs, traceparent: null, envelope }];
+    });
+  }
+
+  /** Returns the envelopes of the rows' events. */
+  async #envelopesOf(rows: readonly Row[]): Promise<ReadonlyMap<Row, Buffer>> {
+    const found = new Map<Row, Buffer>();
+    await this.store.feed.eachReachable(
+      rows,
+      ({ org_id: orgId }) => orgId,
+      async (store, some) => {
+        const envelopes = await store.query<{ at: number; envelope: Buffer }>(
+          `select (asked.at - 1)::int as at, e.envelope
+           from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) with ordinality as asked(org_id, seq, appended_at, at)
+           cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e`,
+          [some.map((row) => row.org_id), some.map(({ seq }) => seq), some.map((row) => row.created_at)],
+        );
+        for (const { at, envelope } of envelopes) {
+          const row = some[at];
+          if (row !== undefined) found.set(row, envelope);
+        }
       },
-      run: row.run,
-      attempt: row.attempts + 1,
-      dueAtMs: row.next_attempt_at.getTime(),
-      traceparent: null,
-      envelope: row.envelope,
-    }));
+    );
+    return found;
   }
 
   /** Returns the offset up to which a projection has read each partition of a topic. */

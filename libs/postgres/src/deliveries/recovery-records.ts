@@ -114,13 +114,14 @@ export class RecoveryRecords {
     worker: RecoveryWorker,
     { at, limit }: { readonly at: Date; readonly limit: number },
   ): Promise<RecoveryRecord | undefined> {
+    const head = await this.store.feed.headSql(orgId);
     return this.store.forOrg(orgId, async (runner) => {
       // Until the commit, no other recovery of the endpoint is counted or added.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('recoveries of ' || $1, 0))`, [endpointId]);
       const [row] = (await runner.query(
         `insert into recoveries
            (id, org_id, endpoint_id, kinds, since_seq, since, until, through_seq, created_at, worker, leased_until)
-         select $1, $2, $3, $4, $5, $6, $7, coalesce((select last_seq from org_heads where org_id = $2), 0), $8, $9,
+         select $1, $2, $3, $4, $5, $6, $7, ${head}, $8, $9,
            now() + ${LEASE}
          where (select count(*) from recoveries where endpoint_id = $3 and status = 'running') < $10
          on conflict (id) do nothing

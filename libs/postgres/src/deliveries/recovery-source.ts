@@ -3,6 +3,7 @@ import {
   deliveryIdOf,
   EXAMPLE_ID_BEGINNING,
   filteredReception,
+  GaplessError,
   isReceived,
   seqFromText,
   type EndpointId,
@@ -74,12 +75,24 @@ const FILTERED_AT_ONCE = 10;
 const IS_SUBSCRIBED = `e.event_type = any($7) and not starts_with(e.event_id, '${EXAMPLE_ID_BEGINNING}')
   and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))`;
 
-/** Returns at least one row, which says how far the statement looked. */
-const PAGE = `
-  with looked_at as materialized (
+/** The events to look at. Parameters: org; the seq before them, their times, and the last seq. */
+const LOOKED_AT = (after: string, from: string, until: string, through: string) => `
     select seq, appended_at, event_id, event_type, widget_id from events
-    where org_id = $1 and seq > $3 and appended_at >= $4 and appended_at < $5 and seq <= $10
-    order by seq limit ${EVENTS_LOOKED_AT}
+    where org_id = $1 and seq > ${after} and appended_at >= ${from} and appended_at < ${until} and seq <= ${through}
+    order by seq limit ${EVENTS_LOOKED_AT}`;
+
+/** Events that another database has, from one JSON array. */
+const GIVEN = `
+    select (event->>'seq')::bigint as seq, (event->>'appended_at')::timestamptz as appended_at, event->>'event_id' as event_id,
+      event->>'event_type' as event_type, (event->>'widget_id')::uuid as widget_id
+    from json_array_elements($3::json) as given(event)`;
+
+/**
+ * Returns at least one row, which says how far the statement looked. Parameters: org, endpoint; kinds ($6), the
+ * endpoint's events and widgets, the limit, the time before which events were routed ($11); others as in `LOOKED_AT`.
+ */
+const pageSql = (lookedAt: string, envelope: string) => `
+  with looked_at as materialized (${lookedAt}
   ), found as (
     select coalesce(d.status, 'missed') as kind, e.event_id, e.event_type, e.seq, e.appended_at,
       coalesce(d.run, 0) as run, d.id as delivery_id
@@ -123,13 +136,37 @@ const PAGE = `
       from looked_at
     ) looked
     left join found on true
-    left join lateral (
-      select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1
-    ) stored on true
+    left join lateral (${envelope}) stored on true
     window w as (order by found.seq)
   ) page
   where seq is null or place = 1 or weight <= ${PAGE_BYTES}
   order by seq`;
+
+const PAGE = pageSql(
+  LOOKED_AT('$3', '$4', '$5', '$10'),
+  'select envelope from events where org_id = $1 and seq = found.seq and appended_at = found.appended_at limit 1',
+);
+
+/** For events of another database. Their envelopes come later. It names parameters that it does not need. */
+const PAGE_OF_GIVEN = pageSql(
+  `${GIVEN} where $1::uuid is not null and $4::text is null and $5::text is null and $10::text is null order by seq`,
+  `select ''::bytea as envelope`,
+);
+
+/** Parameters: org, seqs, times of append in milliseconds. */
+const ENVELOPES = `
+  select seq, envelope from (
+    select e.seq, e.envelope, row_number() over w as place, sum(octet_length(e.envelope)) over w as weight
+    from unnest($2::bigint[], $3::timestamptz[]) as asked(seq, appended_at)
+    cross join lateral (
+      select seq, envelope from events
+      where org_id = $1 and seq = asked.seq and appended_at >= asked.appended_at
+        and appended_at < asked.appended_at + interval '1 ms'
+      limit 1
+    ) e
+    window w as (order by e.seq)
+  ) weighed
+  where place = 1 or weight <= ${PAGE_BYTES}`;
 
 interface Looked {
   readonly looked_at: number;
@@ -151,6 +188,14 @@ interface FoundRow extends Looked {
 }
 
 type Row = FoundRow | (Looked & { readonly seq: null });
+
+/** The parameters $3, $4, $5 and $10 of a page, and the others after $2. */
+type Bounds = readonly [unknown, unknown, unknown, unknown];
+type Rest = readonly [unknown, unknown, unknown, unknown, unknown];
+
+function pageParameters([after, from, until, through]: Bounds, [kinds, events, widgets, limit, routed]: Rest) {
+  return [after, from, until, kinds, events, widgets, limit, through, routed];
+}
 
 /** The result of one look, in seq order. */
 export interface RecoveryPage {
@@ -183,23 +228,22 @@ export class RecoverySource {
     nowMs: number,
   ): Promise<RecoveryPage> {
     const keptSinceMs = nowMs - this.retentionMs;
-    const rows = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(PAGE, [
-          orgId,
-          endpoint.id,
-          Math.max(after, range.sinceSeq ?? 0),
-          new Date(Math.max(keptSinceMs, range.since?.getTime() ?? keptSinceMs)),
-          range.until ?? 'infinity',
-          kinds,
-          endpoint.events,
-          endpoint.widgetIds satisfies readonly WidgetId[] | null,
-          limit,
-          range.throughSeq ?? Number.MAX_SAFE_INTEGER,
-          new Date(nowMs - ROUTING_DELAY_MS),
-        ])) as Row[],
-    );
+    const bounds = [
+      Math.max(after, range.sinceSeq ?? 0),
+      new Date(Math.max(keptSinceMs, range.since?.getTime() ?? keptSinceMs)),
+      range.until ?? 'infinity',
+      range.throughSeq ?? Number.MAX_SAFE_INTEGER,
+    ] as const;
+    const rest = [
+      kinds,
+      endpoint.events,
+      endpoint.widgetIds satisfies readonly WidgetId[] | null,
+      limit,
+      new Date(nowMs - ROUTING_DELAY_MS),
+    ] as const;
+    const rows = await (this.store.feed.isInMain(orgId)
+      ? this.#look(orgId, PAGE, [orgId, endpoint.id, ...pageParameters(bounds, rest)])
+      : this.#lookElsewhere(orgId, endpoint.id, bounds, rest));
     const [first] = rows;
     const found = rows.filter((row): row is FoundRow => row.seq !== null);
     const lastFound = found.at(-1);
@@ -212,6 +256,43 @@ export class RecoverySource {
     }
     const isEnd = first === undefined || first.looked_at < EVENTS_LOOKED_AT || first.last_seq === null;
     return { events, next: isEnd ? null : seqFromText(first.last_seq), firstUndecided };
+  }
+
+  async #look(orgId: OrgId, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    return this.store.forOrg(orgId, async (runner) => (await runner.query(sql, [...parameters])) as Row[]);
+  }
+
+  /** Reads the events in their own database before their deliveries, and the envelopes of those that are found last. */
+  async #lookElsewhere(orgId: OrgId, endpointId: EndpointId, bounds: Bounds, rest: Rest): Promise<readonly Row[]> {
+    const feed = this.store.feed.of(orgId);
+    const [given] = await feed.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select coalesce(json_agg(e), '[]')::text as events from (${LOOKED_AT('$2', '$3', '$4', '$5')}) e`,
+          [orgId, ...bounds],
+        )) as { events: string }[],
+    );
+    const asGiven = [given?.events ?? '[]', null, null, null] as const;
+    const rows = await this.#look(orgId, PAGE_OF_GIVEN, [orgId, endpointId, ...pageParameters(asGiven, rest)]);
+    const found = rows.filter((row): row is FoundRow => row.seq !== null);
+    if (found.length === 0) return rows;
+    const stored = await feed.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(ENVELOPES, [orgId, found.map(({ seq }) => seq), found.map((row) => row.appended_at)])) as {
+          seq: string;
+          envelope: Buffer;
+        }[],
+    );
+    if (stored.length === 0) {
+      throw new GaplessError('unavailable', 'Retention has just removed these events. Try again.');
+    }
+    const envelopes = new Map(stored.map(({ seq, envelope }) => [seq, envelope]));
+    return found.flatMap((row) => {
+      const envelope = envelopes.get(row.seq);
+      return envelope === undefined ? [] : [{ ...row, envelope }];
+    });
   }
 
   /** Leaves out missed events that the endpoint's filter leaves out. A delivery has passed the filter. */

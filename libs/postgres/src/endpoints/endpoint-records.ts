@@ -168,6 +168,13 @@ function refusedHeaders(member: string, detail: string): GaplessError {
   return new GaplessError('validation_failed', `#/${member}: ${detail}`, { problems });
 }
 
+/** Where the log and the feed of an org end. */
+interface LogPlace {
+  readonly logEnd: number;
+  /** SQL for the last seq in the feed. */
+  readonly head: string;
+}
+
 /** An org's endpoints, as its operators manage them. */
 export class EndpointRecords {
   constructor(
@@ -223,6 +230,7 @@ export class EndpointRecords {
     const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {});
     const shown = custom?.customHeadersShown ?? null;
     const filter = endpoint.filter ?? null;
+    const head = await this.store.feed.headSql(endpoint.orgId);
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
@@ -241,7 +249,7 @@ export class EndpointRecords {
         secretCiphertext: this.cipher.encrypt(endpoint.secret),
         createdAt: endpoint.createdAt,
         // Excludes earlier events by seq and by offset: the feed may lag, and the log may be created again.
-        receivesAfterSeq: () => `coalesce((select last_seq from org_heads where org_id = '${endpoint.orgId}'), 0)`,
+        receivesAfterSeq: () => head,
         receivesFromOffset: String(endpoint.logEnd),
         ...settingsColumns(settings, endpoint.createdAt),
         ...custom,
@@ -295,6 +303,7 @@ export class EndpointRecords {
     beforeCommit: (endpoint: EndpointRecord) => Promise<void>,
     accept: (selection: EventSelection) => void = () => undefined,
   ): Promise<EndpointRecord | undefined> {
+    const head = changes.isActive === undefined ? '0' : await this.store.feed.headSql(orgId);
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
@@ -349,8 +358,8 @@ export class EndpointRecords {
           target: id,
         });
       }
-      if (switches && isActive.becomes) await this.#enable(runner, id, at, isActive.logEnd);
-      if (switches && !isActive.becomes) await this.#disable(runner, id, at, isActive.logEnd);
+      if (switches && isActive.becomes) await this.#enable(runner, id, at, { logEnd: isActive.logEnd, head });
+      if (switches && !isActive.becomes) await this.#disable(runner, id, at, { logEnd: isActive.logEnd, head });
       const [after] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       if (after === undefined) return undefined;
       const record = toRecord(after);
@@ -457,25 +466,24 @@ export class EndpointRecords {
     return row?.count ?? 0;
   }
 
-  async #disable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
+  async #disable(runner: QueryRunner, id: EndpointId, at: Date, { logEnd, head }: LogPlace): Promise<void> {
     await runner.query(
       `update endpoints set is_active = false, disabled_at = $2, disabled_reason = 'operator' where id = $1`,
       [id, at],
     );
     await runner.query(
       `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
-       select id, org_id, activation, disabled_at,
-         coalesce((select last_seq from org_heads h where h.org_id = e.org_id), 0), $2
+       select id, org_id, activation, disabled_at, ${head}, $2
        from endpoints e where id = $1`,
       [id, logEnd],
     );
   }
 
   /** Starts a new activation: failures of the previous one do not count. */
-  async #enable(runner: QueryRunner, id: EndpointId, at: Date, logEnd: number): Promise<void> {
+  async #enable(runner: QueryRunner, id: EndpointId, at: Date, { logEnd, head }: LogPlace): Promise<void> {
     await runner.query(
       `update endpoint_inactive_periods p set ended_at = $2, ended_offset = $3,
-         ended_after_seq = coalesce((select last_seq from org_heads h where h.org_id = p.org_id), 0)
+         ended_after_seq = ${head}
        where endpoint_id = $1 and activation = (select activation from endpoints where id = $1)`,
       [id, at, logEnd],
     );

@@ -32,6 +32,12 @@ export interface FeedSpan {
   readonly head: number | null;
 }
 
+interface WantedSpan {
+  readonly orgId: OrgId;
+  readonly firstSeq: Seq;
+  readonly lastSeq: Seq;
+}
+
 interface MismatchRow {
   readonly place: string;
   readonly columns: EventColumn[];
@@ -54,13 +60,27 @@ const MISMATCHES = `
     or stored.widget_id is distinct from logged.widget or sha256(stored.envelope) <> logged.sha256
   order by logged.place`;
 
+function orgIdOf({ orgId }: { readonly orgId: OrgId }): OrgId {
+  return orgId;
+}
+
 /** Compares the feed with the log. It changes nothing. */
 export class FeedAudit {
   constructor(private readonly store: Store) {}
 
+  /** Groups events by the database that holds them, so that one that is away stops no other. */
+  groups(events: readonly LoggedEvent[]): readonly (readonly LoggedEvent[])[] {
+    return [...this.store.feed.group(events, orgIdOf).values()];
+  }
+
   /** Returns the events that are missing in the feed or differ there. */
   async mismatches(events: readonly LoggedEvent[]): Promise<readonly EventMismatch[]> {
-    const rows = await this.store.prepared<MismatchRow>('audit_feed', MISMATCHES, [
+    const found = await this.store.feed.each(events, orgIdOf, (store, some) => this.#mismatches(store, some));
+    return found.flat();
+  }
+
+  async #mismatches(store: Store, events: readonly LoggedEvent[]): Promise<readonly EventMismatch[]> {
+    const rows = await store.prepared<MismatchRow>('audit_feed', MISMATCHES, [
       events.map((event) => event.orgId),
       events.map((event) => event.seq),
       events.map((event) => event.id),
@@ -73,16 +93,19 @@ export class FeedAudit {
       const event = events[Number(place) - 1];
       return event === undefined ? [] : [{ event, columns }];
     });
-    const elsewhere = await this.#withAnyTime(found.filter(({ columns }) => columns[0] === 'row'));
+    const elsewhere = await this.#withAnyTime(
+      store,
+      found.filter(({ columns }) => columns[0] === 'row'),
+    );
     return found.map((mismatch) =>
       elsewhere.has(mismatch.event) ? { ...mismatch, columns: ['appended_at'] as const } : mismatch,
     );
   }
 
   /** Returns those events that the feed holds with another time of append. */
-  async #withAnyTime(missing: readonly EventMismatch[]): Promise<ReadonlySet<LoggedEvent>> {
+  async #withAnyTime(store: Store, missing: readonly EventMismatch[]): Promise<ReadonlySet<LoggedEvent>> {
     if (missing.length === 0) return new Set();
-    const rows = await this.store.query<{ place: string }>(
+    const rows = await store.query<{ place: string }>(
       `select logged.place
        from unnest($1::uuid[], $2::bigint[]) with ordinality as logged(org_id, seq, place)
        where exists (select from events e where e.org_id = logged.org_id and e.seq = logged.seq)`,
@@ -93,8 +116,11 @@ export class FeedAudit {
 
   /** Returns those events whose seq has other bytes in the feed, whatever the time of append. */
   async otherBytes(events: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
-    if (events.length === 0) return [];
-    const rows = await this.store.query<{ place: string }>(
+    return (await this.store.feed.each(events, orgIdOf, (store, some) => this.#otherBytes(store, some))).flat();
+  }
+
+  async #otherBytes(store: Store, events: readonly LoggedEvent[]): Promise<readonly LoggedEvent[]> {
+    const rows = await store.query<{ place: string }>(
       `select logged.place
        from unnest($1::uuid[], $2::bigint[], $3::bytea[]) with ordinality as logged(org_id, seq, sha256, place)
        where exists (
@@ -110,11 +136,12 @@ export class FeedAudit {
    * Returns the number of rows of each org between two seqs, both included.
    * @param sinceMs rows that were appended earlier do not count
    */
-  async spans(
-    wanted: readonly { readonly orgId: OrgId; readonly firstSeq: Seq; readonly lastSeq: Seq }[],
-    sinceMs: number,
-  ): Promise<readonly FeedSpan[]> {
-    const rows = await this.store.query<{ org_id: OrgId; rows: string; head: string | null }>(
+  async spans(wanted: readonly WantedSpan[], sinceMs: number): Promise<readonly FeedSpan[]> {
+    return (await this.store.feed.each(wanted, orgIdOf, (store, some) => this.#spans(store, some, sinceMs))).flat();
+  }
+
+  async #spans(store: Store, wanted: readonly WantedSpan[], sinceMs: number): Promise<readonly FeedSpan[]> {
+    const rows = await store.query<{ org_id: OrgId; rows: string; head: string | null }>(
       `select wanted.org_id, found.rows, h.last_seq as head
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as wanted(org_id, first_seq, last_seq)
        cross join lateral (
@@ -137,7 +164,17 @@ export class FeedAudit {
    * @param untilMs epoch milliseconds, included
    */
   async orgs(after: OrgId | null, limit: number, sinceMs: number, untilMs: number): Promise<readonly OrgId[]> {
-    const rows = await this.store.query<{ org_id: OrgId }>(
+    const found = await Promise.all(
+      this.store.feed.all.map(({ place }) =>
+        this.#orgs(this.store.feed.ofPartition(place), [after, limit, sinceMs, untilMs]),
+      ),
+    );
+    // Ids are lower case hexadecimal digits, so texts have the order of uuids.
+    return found.flat().toSorted().slice(0, limit);
+  }
+
+  async #orgs(store: Store, parameters: readonly unknown[]): Promise<readonly OrgId[]> {
+    const rows = await store.query<{ org_id: OrgId }>(
       `select h.org_id from org_heads h
        where ($1::uuid is null or h.org_id > $1) and exists (
          select from events e
@@ -145,7 +182,7 @@ export class FeedAudit {
            and e.appended_at <= to_timestamp($4 / 1000.0)
        )
        order by h.org_id limit $2`,
-      [after, limit, sinceMs, untilMs],
+      parameters,
     );
     return rows.map((row) => row.org_id);
   }

@@ -204,7 +204,7 @@ export class FeedReader {
     ];
     const name = `feed-page-${parts.join('-')}`;
     const sql = pageSql(filters.join(' '), types, order);
-    const [row] = await this.store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
+    const [row] = await this.store.feed.of(orgId).preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
     this.#remember(orgId, from, least, row.oldest);
@@ -220,7 +220,7 @@ export class FeedReader {
 
   /** Returns the event of that seq; `undefined` if it is not there yet, or past retention. */
   async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
+    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(
         'select event_id, appended_at, envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
         [orgId, seq, new Date(nowMs - this.retentionMs)],
@@ -231,7 +231,7 @@ export class FeedReader {
 
   /** Returns the event of that id; `undefined` if it is not there, or past retention. */
   async findById(orgId: OrgId, id: EventId, nowMs: number): Promise<FoundEvent | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
+    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(
         `select seq, event_type, widget_id, appended_at, envelope from events
          where org_id = $1 and event_id = $2 and appended_at >= $3`,
@@ -253,12 +253,13 @@ export class FeedReader {
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
     const from = new Date(nowMs - this.retentionMs);
     const least = this.#leastOf(orgId, from);
-    const [row] = await this.store.preparedForOrg<{ head: string | null; oldest: string | null }>(
-      orgId,
-      'feed-bounds',
-      BOUNDS,
-      [orgId, from, least],
-    );
+    const [row] = await this.store.feed
+      .of(orgId)
+      .preparedForOrg<{ head: string | null; oldest: string | null }>(orgId, 'feed-bounds', BOUNDS, [
+        orgId,
+        from,
+        least,
+      ]);
     const headSeq = seqFromText(row?.head ?? '0');
     this.#remember(orgId, from, least, row?.oldest ?? null);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
@@ -288,40 +289,60 @@ export class FeedReader {
    * @returns at least `after`, at most `head`
    */
   async seqBefore(orgId: OrgId, appendedAt: Date, after: Seq, head: Seq): Promise<Seq> {
-    const [row] = await this.store.preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [
-      orgId,
-      appendedAt,
-      after,
-      head,
-    ]);
+    const [row] = await this.store.feed
+      .of(orgId)
+      .preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [orgId, appendedAt, after, head]);
     return seqFromText(row?.seq ?? String(after));
+  }
+
+  /** Groups things by the place of the database that holds their org's feed. */
+  groups<T extends { readonly orgId: OrgId }>(things: readonly T[]): readonly (readonly [number, readonly T[]])[] {
+    return [...this.store.feed.group(things, ({ orgId }) => orgId)].map(([{ place }, some]) => [place, some]);
+  }
+
+  /** @throws FeedServerAwayError when the feed of one of the orgs cannot be read now */
+  assertReachable(orgIds: Iterable<OrgId>): void {
+    for (const orgId of orgIds) this.store.feed.of(orgId);
   }
 
   /** Looks up events in the feed; `eventKey` makes their keys. */
   async lookUp(keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
-    // An index reads a sorted list of ids in one pass, of each day's table.
-    // One statement is one snapshot: an event that is not found is not in the log before these offsets.
-    const [row] = await this.store.prepared<{ known: EventKey[] | null; offsets: string | null }>(
-      'look_up_events',
-      `select
-         (
-           select array_agg(e.org_id || '/' || e.event_id)
-           from (
-             select split_part(key, '/', 1)::uuid as org_id, array_agg(split_part(key, '/', 2)) as event_ids
-             from unnest($1::text[]) as asked(key) group by 1
-           ) wanted
-           join events e on e.org_id = wanted.org_id and e.event_id = any(wanted.event_ids)
-         ) as known,
-         (
-           select string_agg(partition || ':' || next_offset, ' ')
-           from projection_offsets where projection = 'feed' and topic = $2
-         ) as offsets`,
-      [keys, logTopic],
-    );
-    const offsets = (row?.offsets ?? '').split(' ').filter((text) => text !== '');
+    const found = await this.store.feed.each(keys, orgIdOf, (store, some) => lookUpIn(store, some, logTopic));
+    if (found.length === 1 && found[0] !== undefined) return found[0];
     return {
-      known: new Set(row?.known ?? []),
-      projectedTo: new Map(offsets.map((text) => text.split(':').map(Number) as [number, number])),
+      known: new Set(found.flatMap(({ known }) => [...known])),
+      projectedTo: new Map(found.flatMap(({ projectedTo }) => [...projectedTo])),
     };
   }
+}
+
+function orgIdOf(key: EventKey): OrgId {
+  return key.slice(0, key.indexOf('/')) as OrgId;
+}
+
+async function lookUpIn(store: Store, keys: readonly EventKey[], logTopic: string): Promise<EventLookUp> {
+  // An index reads a sorted list of ids in one pass, of each day's table.
+  // One statement is one snapshot: an event that is not found is not in the log before these offsets.
+  const [row] = await store.prepared<{ known: EventKey[] | null; offsets: string | null }>(
+    'look_up_events',
+    `select
+       (
+         select array_agg(e.org_id || '/' || e.event_id)
+         from (
+           select split_part(key, '/', 1)::uuid as org_id, array_agg(split_part(key, '/', 2)) as event_ids
+           from unnest($1::text[]) as asked(key) group by 1
+         ) wanted
+         join events e on e.org_id = wanted.org_id and e.event_id = any(wanted.event_ids)
+       ) as known,
+       (
+         select string_agg(partition || ':' || next_offset, ' ')
+         from projection_offsets where projection = 'feed' and topic = $2
+       ) as offsets`,
+    [keys, logTopic],
+  );
+  const offsets = (row?.offsets ?? '').split(' ').filter((text) => text !== '');
+  return {
+    known: new Set(row?.known ?? []),
+    projectedTo: new Map(offsets.map((text) => text.split(':').map(Number) as [number, number])),
+  };
 }

@@ -46,13 +46,20 @@ export class FeedRepair {
   constructor(private readonly store: Store) {}
 
   async heads(): Promise<ReadonlyMap<OrgId, Seq>> {
-    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads');
-    return new Map(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
+    const { feed } = this.store;
+    const found = await Promise.all(
+      feed.all.map(({ place }) =>
+        feed.ofPartition(place).query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads'),
+      ),
+    );
+    return new Map(found.flat().map((row) => [row.org_id, seqFromText(row.last_seq)]));
   }
 
-  /** Returns the events of the orgs after these seqs, each org's in order, in the order of their append. */
-  async after(seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
-    const rows = await this.store.query<EventRow>(
+  /**
+   * Returns the events of the orgs of a partition after these seqs, each org's in order, in the order of their append.
+   */
+  async after(partition: number, seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
+    const rows = await this.store.feed.ofPartition(partition).query<EventRow>(
       `select e.org_id, e.seq, e.event_id, e.event_type, e.widget_id, e.envelope,
          (extract(epoch from e.appended_at) * 1000)::bigint as appended_ms
        from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
@@ -77,25 +84,22 @@ export class FeedRepair {
   ): Promise<ReadonlySet<T>> {
     const absent = new Set<T>();
     for (let from = 0; from < events.length; from += IDS_AT_ONCE) {
-      const some = events.slice(from, from + IDS_AT_ONCE);
-      const rows = await this.store.query<{ at: number }>(
-        `select (asked.at - 1)::int as at from unnest($1::uuid[], $2::text[]) with ordinality as asked(org_id, id, at)
-         where not exists (select from events e where e.org_id = asked.org_id and e.event_id = asked.id)`,
-        [some.map(({ orgId }) => orgId), some.map(({ id }) => id)],
+      const found = await this.store.feed.each(
+        events.slice(from, from + IDS_AT_ONCE),
+        ({ orgId }) => orgId,
+        (store, some) => withoutIn(store, some),
       );
-      for (const { at } of rows) {
-        const event = some[at];
-        if (event !== undefined) absent.add(event);
-      }
+      for (const event of found.flat()) absent.add(event);
     }
     return absent;
   }
 
-  /** Returns those log events whose seq has another event or other bytes in the feed. */
+  /** Returns those log events of a partition whose seq has another event or other bytes in the feed. */
   async conflicts(
+    partition: number,
     events: readonly { readonly orgId: OrgId; readonly seq: Seq; readonly envelope: Buffer }[],
   ): Promise<readonly Conflict[]> {
-    const rows = await this.store.query<{ org_id: OrgId; seq: string; event_id: EventId }>(
+    const rows = await this.store.feed.ofPartition(partition).query<{ org_id: OrgId; seq: string; event_id: EventId }>(
       `select e.org_id, e.seq, e.event_id
        from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as logged(org_id, seq, envelope)
        join events e on e.org_id = logged.org_id and e.seq = logged.seq
@@ -133,28 +137,54 @@ export class FeedRepair {
     return row?.is_missing !== true;
   }
 
-  /** Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. */
+  /**
+   * Removes the events of the orgs after these seqs, and sends the projections back, in one transaction. If another
+   * database than the main one has the feed, the projections there come last: the same command finishes the work.
+   */
   async foldAgain(seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
-    await this.store.transaction(async (runner) => {
-      const known = [[...seqs.keys()], [...seqs.values()]];
-      await runner.query(
-        `delete from events e using unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
-         where e.org_id = known.org_id and e.seq > known.seq`,
-        known,
-      );
-      await runner.query(
-        `update org_heads h set last_seq = known.seq from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
-         where h.org_id = known.org_id and known.seq > 0`,
-        known,
-      );
-      await runner.query('delete from org_heads where org_id = any($1)', [
-        [...seqs].filter(([, seq]) => seq === 0).map(([orgId]) => orgId),
-      ]);
-      await runner.query(
-        `update projection_offsets set next_offset = least(next_offset, $3), anchor = null
-         where topic = $1 and partition = $2 and projection = any($4)`,
-        [to.topic, to.partition, to.nextOffset, to.projections],
-      );
-    });
+    const ofFeed = to.projections.includes('feed') ? this.store.feed.ofPartition(to.partition) : this.store;
+    if (ofFeed === this.store) {
+      await foldAgainIn(this.store, seqs, to);
+      return;
+    }
+    await foldAgainIn(this.store, new Map(), to);
+    await foldAgainIn(ofFeed, seqs, to);
   }
+}
+
+async function foldAgainIn(store: Store, seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
+  await store.transaction(async (runner) => {
+    const known = [[...seqs.keys()], [...seqs.values()]];
+    await runner.query(
+      `delete from events e using unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+       where e.org_id = known.org_id and e.seq > known.seq`,
+      known,
+    );
+    await runner.query(
+      `update org_heads h set last_seq = known.seq from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)
+       where h.org_id = known.org_id and known.seq > 0`,
+      known,
+    );
+    await runner.query('delete from org_heads where org_id = any($1)', [
+      [...seqs].filter(([, seq]) => seq === 0).map(([orgId]) => orgId),
+    ]);
+    await runner.query(
+      `update projection_offsets set next_offset = least(next_offset, $3), anchor = null
+       where topic = $1 and partition = $2 and projection = any($4)`,
+      [to.topic, to.partition, to.nextOffset, to.projections],
+    );
+  });
+}
+
+/** Returns those of the events that the database lacks. */
+async function withoutIn<T extends { readonly orgId: OrgId; readonly id: EventId }>(
+  store: Store,
+  events: readonly T[],
+): Promise<readonly T[]> {
+  const rows = await store.query<{ at: number }>(
+    `select (asked.at - 1)::int as at from unnest($1::uuid[], $2::text[]) with ordinality as asked(org_id, id, at)
+     where not exists (select from events e where e.org_id = asked.org_id and e.event_id = asked.id)`,
+    [events.map(({ orgId }) => orgId), events.map(({ id }) => id)],
+  );
+  return rows.flatMap(({ at }) => events[at] ?? []);
 }

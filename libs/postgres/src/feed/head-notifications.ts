@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { parseOrgId, seqFromText, type OrgId, type Seq } from '#libs/domain';
-import { backOffMs, type Logger } from '#libs/runtime';
+import { backOffMs, databaseName, type Logger } from '#libs/runtime';
 import { ENDED_CREDENTIALS_CHANNEL } from '../access/ended-credentials.js';
 import { HEADS_CHANNEL } from '../projections/feed-projection.js';
 
@@ -46,7 +46,8 @@ export class HeadNotifications {
           failures = 0;
         });
       } catch (error) {
-        this.options.logger.warn({ err: error }, 'feed_heads.connection_lost');
+        const server = databaseName(this.options.databaseUrl);
+        this.options.logger.warn({ err: error, server }, 'feed_heads.connection_lost');
       }
       await delay(backOffMs(Math.max(1, failures)), undefined, { signal }).catch(() => undefined);
     }

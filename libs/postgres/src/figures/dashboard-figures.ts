@@ -137,7 +137,8 @@ export class DashboardFigures {
   /** Counts an org's events by time of append. @throws GaplessError `unavailable`, like all methods here */
   async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
     const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
-    const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters);
+    const feed = this.store.feed.of(orgId);
+    const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters, feed);
     return new Map(rows.map(({ bucket, events }) => [bucket, events]));
   }
 
@@ -180,9 +181,14 @@ export class DashboardFigures {
     return { p50Ms: row?.p50_ms ?? null, p95Ms: row?.p95_ms ?? null, samples: row?.samples ?? 0 };
   }
 
-  async #read<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+  async #read<Row>(
+    orgId: OrgId,
+    sql: string,
+    parameters: readonly unknown[],
+    store = this.store,
+  ): Promise<readonly Row[]> {
     try {
-      return await this.store.forOrg(orgId, async (runner) => {
+      return await store.forOrg(orgId, async (runner) => {
         await runner.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
         return (await runner.query(sql, [...parameters])) as Row[];
       });

@@ -13,7 +13,7 @@ import { appendAudit } from '../access/audit-log.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
-import { advanceWatermarks } from './watermarks.js';
+import { advanceWatermarks, type Query } from './watermarks.js';
 
 /** A webhook subscription of an agent, as it is stored. */
 export interface McpSubscription {
@@ -323,7 +323,8 @@ export class McpSubscriptions {
         [id, at],
       );
     }
-    await advanceWatermarks((sql, parameters) => runner.query(sql, parameters), this.filters, given.keptSince, id);
+    const query: Query = (sql, parameters) => runner.query(sql, parameters);
+    await advanceWatermarks({ query, feed: this.store.feed, filters: this.filters }, given.keptSince, id);
     const [gap] = (await runner.query(
       `select gap_seq is not null as is_truncated from mcp_subscriptions where id = $1`,
       [id],

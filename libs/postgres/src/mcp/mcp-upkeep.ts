@@ -14,7 +14,7 @@ import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import { deleteMcpEndpoint } from './mcp-subscriptions.js';
-import { advanceWatermarks } from './watermarks.js';
+import { advanceWatermarks, type Query } from './watermarks.js';
 
 /** A subscription with events that the router may not send. */
 export interface LateSubscription {
@@ -43,6 +43,14 @@ export interface LateEvent {
     readonly status: DeliveryStatus;
     readonly lastError: string | null;
   } | null;
+}
+
+interface LateRow {
+  readonly event_id: EventId;
+  readonly event_type: string;
+  readonly seq: string;
+  readonly appended_at: Date;
+  readonly envelope: Buffer;
 }
 
 /** A message to a subscriber that is due. */
@@ -175,10 +183,14 @@ export class McpUpkeep {
 
   /** Moves all watermarks. @returns the number of subscriptions that miss events */
   async advance(keptSince: Date): Promise<number> {
-    return advanceWatermarks((sql, parameters) => this.store.query(sql, parameters), this.filters, keptSince, null);
+    const query: Query = (sql, parameters) => this.store.query(sql, parameters);
+    return advanceWatermarks({ query, feed: this.store.feed, filters: this.filters }, keptSince, null);
   }
 
-  /** Returns subscriptions that may have events which the router does not send. */
+  /**
+   * Returns subscriptions that may have events which the router does not send, without those whose feed cannot be read
+   * now.
+   */
   async late(): Promise<readonly LateSubscription[]> {
     const rows = await this.store.query<{
       id: string;
@@ -195,7 +207,8 @@ export class McpUpkeep {
        -- In any order, so that none waits for others that are long or that wait themselves.
        order by random() limit ${LATE_AT_ONCE}`,
     );
-    return rows.map((row) => ({
+    const readable = rows.filter((row) => !this.store.feed.isAway(row.org_id));
+    return readable.map((row) => ({
       id: row.id,
       orgId: row.org_id,
       endpointId: row.endpoint_id,
@@ -216,10 +229,10 @@ export class McpUpkeep {
   }
 
   /** Stores the head of the feed as the last seq to catch up, once the feed has the log up to that end. */
-  async catchUpToHead({ id, endpointId }: LateSubscription, offset: number): Promise<void> {
+  async catchUpToHead({ id, orgId, endpointId }: LateSubscription, offset: number): Promise<void> {
+    const head = await this.store.feed.headSql(orgId);
     await this.store.query(
-      `update mcp_subscriptions s set catch_up_to_seq =
-         greatest(s.caught_up_seq, coalesce((select last_seq from org_heads h where h.org_id = s.org_id), 0))
+      `update mcp_subscriptions s set catch_up_to_seq = greatest(s.caught_up_seq, ${head})
        where id = $1 and endpoint_id = $2 and catch_up_offset = $3 and catch_up_to_seq is null`,
       [id, endpointId, offset],
     );
@@ -227,39 +240,45 @@ export class McpUpkeep {
 
   /** Returns the next events to catch up, in the order of their seq. */
   async lateEvents(subscription: LateSubscription, keptSince: Date, limit: number): Promise<readonly LateEvent[]> {
-    const rows = await this.store.query<{
-      event_id: EventId;
-      event_type: string;
-      seq: string;
-      appended_at: Date;
-      envelope: Buffer;
-      run: number | null;
+    const { orgId, endpointId, caughtUpSeq, catchUpToSeq } = subscription;
+    const [about] = await this.store.query<{ name: string; widget_id: string | null }>(
+      'select name, widget_id from mcp_subscriptions where endpoint_id = $1',
+      [endpointId],
+    );
+    if (about === undefined) return [];
+    const events = await this.store.feed.of(orgId).query<LateRow>(
+      `select event_id, event_type, seq, appended_at, envelope from events
+       where org_id = $1 and event_type = $2 and ($3::uuid is null or widget_id = $3) and seq > $4 and seq <= $5
+         and appended_at >= $6
+       order by seq limit $7`,
+      [orgId, about.name, about.widget_id, caughtUpSeq, catchUpToSeq, keptSince, limit],
+    );
+    // Read after the events, so that one that is delivered meanwhile is not taken for one without a delivery.
+    const deliveries = await this.store.query<{
+      at: number;
+      run: number;
       status: DeliveryStatus;
       last_error: string | null;
     }>(
-      `select e.event_id, e.event_type, e.seq, e.appended_at, e.envelope, d.run, d.status, d.last_error
-       from mcp_subscriptions s
+      `select (asked.at - 1)::int as at, d.* from unnest($2::bigint[], $3::timestamptz[]) with ordinality
+         as asked(seq, appended_at, at)
        cross join lateral (
-         select * from events e
-         where e.org_id = s.org_id and e.event_type = s.name and e.seq > $2 and e.seq <= $3
-           and e.appended_at >= $4 and (s.widget_id is null or e.widget_id = s.widget_id)
-         order by e.seq limit $5
-       ) e
-       left join lateral (
          select d.run, ${seen('status')} as status, ${seen('last_error')} as last_error from ${SEEN_DELIVERIES}
-         where d.endpoint_id = s.endpoint_id and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
+         where d.endpoint_id = $1 and ${ANY_STATUS} and d.created_at = asked.appended_at and d.seq = asked.seq
          limit 1
-       ) d on true
-       where s.endpoint_id = $1 order by e.seq`,
-      [subscription.endpointId, subscription.caughtUpSeq, subscription.catchUpToSeq, keptSince, limit],
+       ) d`,
+      [endpointId, events.map(({ seq }) => seq), events.map((event) => event.appended_at)],
     );
-    return rows.map((row) => ({
+    const byPlace = new Map(
+      deliveries.map(({ at, run, status, last_error: lastError }) => [at, { run, status, lastError }]),
+    );
+    return events.map((row, at) => ({
       eventId: row.event_id,
       event: row.event_type,
       seq: seqFromText(row.seq),
       createdAtMs: row.appended_at.getTime(),
       envelope: row.envelope,
-      delivery: row.run === null ? null : { run: row.run, status: row.status, lastError: row.last_error },
+      delivery: byPlace.get(at) ?? null,
     }));
   }
 

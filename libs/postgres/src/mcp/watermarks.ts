@@ -7,6 +7,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
+import type { Store } from '../connection/store.js';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 
 /** Whether the delivery `d` is acknowledged or given up. What ended with a suspension is sent again after it. */
@@ -102,6 +103,10 @@ const UNDELIVERED = `
   where e.bytes_before < ${FILTERED_BYTES}
   order by e.seq`;
 
+/** Parameters: a subscription, its endpoint, the seq. */
+const MOVE =
+  'update mcp_subscriptions set watermark_seq = $3 where id = $1 and endpoint_id = $2 and watermark_seq < $3';
+
 interface Filtered {
   readonly id: string;
   readonly org_id: OrgId;
@@ -110,7 +115,7 @@ interface Filtered {
   readonly widget_id: string | null;
   readonly watermark_seq: string;
   readonly last_seq: string;
-  readonly filter: string;
+  readonly filter: string | null;
 }
 
 interface Undelivered {
@@ -120,35 +125,36 @@ interface Undelivered {
   readonly envelope: Buffer | null;
 }
 
-type Query = (sql: string, parameters: unknown[]) => Promise<unknown>;
+/** Asks the main database. */
+export type Query = (sql: string, parameters: unknown[]) => Promise<unknown>;
+
+interface Use {
+  readonly query: Query;
+  readonly feed: Store['feed'];
+  readonly filters: EventFilters;
+}
 
 /**
  * Moves watermarks of subscriptions with a filter. The router leaves nothing behind of an event that a filter leaves
  * out, so the filter is asked again.
  */
-async function advanceFiltered(query: Query, filters: EventFilters, id: string | null): Promise<void> {
+async function advanceFiltered({ query, filters }: Use, id: string | null): Promise<void> {
   for (const subscription of (await query(FILTERED, [id])) as Filtered[]) {
-    const reached = await settledTo(query, filters, subscription);
-    await query(
-      'update mcp_subscriptions set watermark_seq = $3 where id = $1 and endpoint_id = $2 and watermark_seq < $3',
-      [subscription.id, subscription.endpoint_id, reached],
-    );
+    const reached = await settledTo((parameters) => query(UNDELIVERED, parameters), filters, subscription);
+    await query(MOVE, [subscription.id, subscription.endpoint_id, reached]);
   }
 }
 
 /** Returns the seq before the first open event, as far as it has looked. */
-async function settledTo(query: Query, filters: EventFilters, subscription: Filtered): Promise<Seq> {
+async function settledTo(
+  undelivered: (parameters: unknown[]) => Promise<unknown>,
+  filters: EventFilters,
+  subscription: Filtered,
+): Promise<Seq> {
   const { org_id, endpoint_id, name, widget_id, last_seq, filter } = subscription;
   let reached = seqFromText(subscription.watermark_seq);
   for (let page = 0; page < FILTERED_PAGES; page++) {
-    const events = (await query(UNDELIVERED, [
-      endpoint_id,
-      org_id,
-      name,
-      widget_id,
-      reached,
-      last_seq,
-    ])) as Undelivered[];
+    const events = (await undelivered([endpoint_id, org_id, name, widget_id, reached, last_seq])) as Undelivered[];
     if (events.length === 0) return seqFromText(last_seq);
     for (const event of events) {
       if (isOpen(event, filter, filters)) return (seqFromText(event.seq) - 1) as Seq;
@@ -158,9 +164,120 @@ async function settledTo(query: Query, filters: EventFilters, subscription: Filt
   return reached;
 }
 
-function isOpen({ is_known, is_settled, envelope }: Undelivered, filter: string, filters: EventFilters): boolean {
+function isOpen(
+  { is_known, is_settled, envelope }: Undelivered,
+  filter: string | null,
+  filters: EventFilters,
+): boolean {
   if (is_known) return !is_settled;
-  return envelope !== null && isReceived(filteredReception(filter, envelope, filters));
+  return filter === null || (envelope !== null && isReceived(filteredReception(filter, envelope, filters)));
+}
+
+/** Live subscriptions, with those that have no filter. Parameter: a subscription, or null for all. */
+const LIVE = `
+  select s.id, s.org_id, s.endpoint_id, s.name, s.widget_id, s.watermark_seq, n.filter
+  from mcp_subscriptions s join endpoints n on n.id = s.endpoint_id
+  where s.ended_at is null and ($1::text is null or s.id = $1)
+  order by random()`;
+
+/**
+ * The heads of orgs, and for each the seq before the first event after a watermark that is kept, or null without any.
+ * Parameters: orgs, watermarks; the oldest time that is kept.
+ */
+const HEADS = `
+  select (asked.at - 1)::int as at, h.last_seq, (
+    select e.seq - 1 from events e
+    where e.org_id = asked.org_id and e.seq > asked.watermark and e.appended_at >= $3 order by e.seq limit 1
+  ) as kept_from
+  from unnest($1::uuid[], $2::bigint[]) with ordinality as asked(org_id, watermark, at)
+  join org_heads h on h.org_id = asked.org_id and h.last_seq > asked.watermark`;
+
+/** As `UNDELIVERED`, without the deliveries. The endpoint is of no use. */
+const EVENTS_AFTER = `
+  select seq, appended_at, envelope from (
+    select seq, appended_at, envelope,
+      sum(octet_length(envelope)) over (order by seq) - octet_length(envelope) as bytes_before
+    from (
+      select seq, appended_at, envelope from events
+      where $1::text is not null and org_id = $2 and event_type = $3 and ($4::uuid is null or widget_id = $4)
+        and seq > $5 and seq <= $6
+      order by seq limit ${FILTERED_EVENTS}
+    ) next
+  ) e
+  where bytes_before < ${FILTERED_BYTES} order by seq`;
+
+/** Parameters: the endpoint; seqs and times of append. */
+const SETTLED = `
+  select (asked.at - 1)::int as at, d.is_settled from unnest($2::bigint[], $3::timestamptz[]) with ordinality
+    as asked(seq, appended_at, at)
+  cross join lateral (
+    select (${IS_SETTLED}) as is_settled from ${SEEN_DELIVERIES}
+    where d.endpoint_id = $1 and ${ANY_STATUS} and d.created_at = asked.appended_at and d.seq = asked.seq limit 1
+  ) d`;
+
+/** Moves a watermark over removed events. Parameters: a subscription, its endpoint, the seq. */
+const PASS_GAP = `
+  with moved as (
+    update mcp_subscriptions set watermark_seq = $3, gap_seq = $3, caught_up_seq = greatest(caught_up_seq, $3),
+      notice_id = null, notice_attempts = 0, notice_due_at = now()
+    where id = $1 and endpoint_id = $2 and watermark_seq < $3 returning id
+  ) select id from moved`;
+
+/**
+ * Moves the watermarks of subscriptions whose events are in other databases: it reads the events there, and their
+ * deliveries after them. Watermarks of databases that are away stay.
+ * @returns the number of subscriptions that miss events
+ */
+async function advanceElsewhere({ query, feed, filters }: Use, keptSince: Date, id: string | null): Promise<number> {
+  if (feed.others.length === 0) return 0;
+  const live = ((await query(LIVE, [id])) as Omit<Filtered, 'last_seq'>[]).filter((one) => !feed.isInMain(one.org_id));
+  let gaps = 0;
+  await feed.eachReachable(
+    live,
+    (one) => one.org_id,
+    async (store, some) => {
+      const [first] = some;
+      // The wall between organizations is also around the feed of the one that refreshes a subscription.
+      const read: Query = (sql, parameters) =>
+        id === null || first === undefined
+          ? store.query(sql, parameters)
+          : store.forOrg(first.org_id, (runner) => runner.query(sql, parameters));
+      const heads = (await read(HEADS, [
+        some.map((one) => one.org_id),
+        some.map((one) => one.watermark_seq),
+        keptSince,
+      ])) as { at: number; last_seq: string; kept_from: string | null }[];
+      for (const { at, last_seq, kept_from } of heads) {
+        const one = some[at];
+        if (one === undefined) continue;
+        const from = kept_from ?? last_seq;
+        if (seqFromText(from) > seqFromText(one.watermark_seq)) {
+          gaps += ((await query(PASS_GAP, [one.id, one.endpoint_id, from])) as unknown[]).length;
+        }
+        const undelivered = (parameters: unknown[]) => undeliveredElsewhere(read, query, parameters);
+        const reached = await settledTo(undelivered, filters, { ...one, watermark_seq: from, last_seq });
+        await query(MOVE, [one.id, one.endpoint_id, reached]);
+      }
+    },
+  );
+  return gaps;
+}
+
+/** @param read asks the database of the feed */
+async function undeliveredElsewhere(read: Query, query: Query, parameters: unknown[]): Promise<readonly Undelivered[]> {
+  const events = (await read(EVENTS_AFTER, parameters)) as { seq: string; appended_at: Date; envelope: Buffer }[];
+  const settled = (await query(SETTLED, [
+    parameters[0],
+    events.map(({ seq }) => seq),
+    events.map((event) => event.appended_at),
+  ])) as { at: number; is_settled: boolean }[];
+  const isSettled = new Map(settled.map((one) => [one.at, one.is_settled]));
+  return events.map(({ seq, envelope }, at) => ({
+    seq,
+    envelope,
+    is_known: isSettled.has(at),
+    is_settled: isSettled.get(at) ?? false,
+  }));
 }
 
 /**
@@ -168,14 +285,10 @@ function isOpen({ is_known, is_settled, envelope }: Undelivered, filter: string,
  * the watermark would pass it in silence.
  * @returns the number of subscriptions that miss events
  */
-export async function advanceWatermarks(
-  query: Query,
-  filters: EventFilters,
-  keptSince: Date,
-  id: string | null,
-): Promise<number> {
+export async function advanceWatermarks(use: Use, keptSince: Date, id: string | null): Promise<number> {
+  const { query } = use;
   const found = (await query(FIND_GAPS, [id, keptSince])) as unknown[];
   await query(ADVANCE, [id]);
-  await advanceFiltered(query, filters, id);
-  return found.length;
+  await advanceFiltered(use, id);
+  return found.length + (await advanceElsewhere(use, keptSince, id));
 }

@@ -38,6 +38,7 @@ import { PacedOwners1700000000101 } from './0101-paced-owners.js';
 import { EndpointVersions1700000000102 } from './0102-endpoint-versions.js';
 import { AttemptWaits1700000000103 } from './0103-attempt-waits.js';
 import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
+import { FeedPlaces1700000000106 } from './0106-feed-places.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -80,4 +81,5 @@ export const MIGRATIONS = [
   EndpointVersions1700000000102,
   AttemptWaits1700000000103,
   UrgentDeliveries1700000000105,
+  FeedPlaces1700000000106,
 ];

@@ -127,7 +127,7 @@ export class OrgRecords {
         const [, rows] = (await runner.query(`delete from ${table} where org_id = $1`, [orgId])) as [unknown, number];
         others += rows;
       }
-      if (endpoints + keys + sessions + others === 0 && !(await hasEvents(runner, orgId))) return false;
+      if (endpoints + keys + sessions + others === 0 && !(await this.#hasEvents(runner, orgId))) return false;
       await notifyEndedCredentials(runner, orgId);
       await appendAudit(runner, this.actor, {
         orgId,
@@ -138,11 +138,14 @@ export class OrgRecords {
       return true;
     });
   }
-}
 
-/** Whether the org has a log, even if its events have left with retention. */
-async function hasEvents(runner: QueryRunner, orgId: OrgId): Promise<boolean> {
-  return ((await runner.query('select 1 from org_heads where org_id = $1', [orgId])) as unknown[]).length > 0;
+  /** Whether the org has a log, even if its events have left with retention. */
+  async #hasEvents(runner: QueryRunner, orgId: OrgId): Promise<boolean> {
+    const [row] = (await runner.query(`select ${await this.store.feed.headSql(orgId)} > 0 as has_events`)) as {
+      has_events: boolean;
+    }[];
+    return row?.has_events === true;
+  }
 }
 
 /** @returns the number of endpoints */

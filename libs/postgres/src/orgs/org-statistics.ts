@@ -126,7 +126,7 @@ export class OrgStatistics {
     let through = known?.counted_through_seq ?? '0';
     while (hasTime()) {
       const after = through;
-      const chunk = await this.store.forOrg(orgId, (runner) => addChunk(runner, orgId, startMs, after));
+      const chunk = await this.#addChunk(orgId, startMs, after);
       bytes += chunk.bytes;
       if (chunk.events < CHUNK_EVENTS) return bytes;
       through = chunk.through;
@@ -175,33 +175,48 @@ export class OrgStatistics {
       ),
     );
   }
+
+  /** Adds up the next events of the day after a seq, and stores how far it came. */
+  async #addChunk(orgId: OrgId, startMs: number, after: string): Promise<Chunk> {
+    const { store } = this;
+    const readAndStore = (runner: QueryRunner, feed: QueryRunner) => addChunk(runner, feed, orgId, startMs, after);
+    if (store.feed.isInMain(orgId)) return store.forOrg(orgId, (runner) => readAndStore(runner, runner));
+    return store.feed.of(orgId).forOrg(orgId, (feed) => store.forOrg(orgId, (runner) => readAndStore(runner, feed)));
+  }
 }
 
-/** Adds up the next events of the day after a seq, and stores how far it came. */
+interface Chunk {
+  readonly events: number;
+  readonly bytes: number;
+  readonly through: string;
+}
+
 async function addChunk(
   runner: QueryRunner,
+  feed: QueryRunner,
   orgId: OrgId,
   startMs: number,
   after: string,
-): Promise<{ readonly events: number; readonly bytes: number; readonly through: string }> {
-  const [row] = (await runner.query(
-    `with chunk as materialized (
+): Promise<Chunk> {
+  const [row] = (await feed.query(
+    `select count(*)::int as events, coalesce(sum(bytes), 0)::bigint as bytes, coalesce(max(seq), $3::bigint) as through
+     from (
        select seq, octet_length(envelope) as bytes from events
        where org_id = $1 and seq > $3 and appended_at >= $2 and appended_at < $2::timestamptz + interval '1 day'
        order by seq limit ${CHUNK_EVENTS}
-     ), counted as (
-       select count(*)::int as events, coalesce(sum(bytes), 0)::bigint as bytes, coalesce(max(seq), $3::bigint) as through
-       from chunk
-     ), stored as (
-       insert into org_days as d (org_id, day, counted_through_seq, bytes)
-       select $1, ($2::timestamptz at time zone 'UTC')::date, through, bytes from counted where events > 0
-       on conflict (org_id, day) do update
-       set counted_through_seq = excluded.counted_through_seq, bytes = d.bytes + excluded.bytes
-       -- Another request may have counted the same events.
-       where d.counted_through_seq = $3
-     )
-     select events, bytes, through from counted`,
+     ) chunk`,
     [orgId, new Date(startMs), after],
   )) as { events: number; bytes: string; through: string }[];
-  return { events: row?.events ?? 0, bytes: Number(row?.bytes ?? 0), through: row?.through ?? after };
+  const chunk = { events: row?.events ?? 0, bytes: Number(row?.bytes ?? 0), through: row?.through ?? after };
+  if (chunk.events === 0) return chunk;
+  await runner.query(
+    `insert into org_days as d (org_id, day, counted_through_seq, bytes)
+     values ($1, ($2::timestamptz at time zone 'UTC')::date, $4, $5)
+     on conflict (org_id, day) do update
+     set counted_through_seq = excluded.counted_through_seq, bytes = d.bytes + excluded.bytes
+     -- Another request may have counted the same events.
+     where d.counted_through_seq = $3`,
+    [orgId, new Date(startMs), after, chunk.through, chunk.bytes],
+  );
+  return chunk;
 }

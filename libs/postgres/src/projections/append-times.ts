@@ -8,12 +8,15 @@ export class AppendTimes {
   /**
    * Returns when the event of that seq was appended, in epoch milliseconds. If the feed no longer has it, the last
    * earlier one counts; `undefined` without any.
+   * @param partition the org's partition of the log
    */
-  async upTo(orgId: OrgId, seq: Seq): Promise<number | undefined> {
-    const [row] = await this.store.query<{ appended_at: Date }>(
-      'select appended_at from events where org_id = $1 and seq <= $2 order by seq desc limit 1',
-      [orgId, seq],
-    );
+  async upTo(orgId: OrgId, partition: number, seq: Seq): Promise<number | undefined> {
+    const [row] = await this.store.feed
+      .ofPartition(partition)
+      .query<{ appended_at: Date }>(
+        'select appended_at from events where org_id = $1 and seq <= $2 order by seq desc limit 1',
+        [orgId, seq],
+      );
     return row?.appended_at.getTime();
   }
 }

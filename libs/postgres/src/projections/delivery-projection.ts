@@ -21,6 +21,7 @@ import {
 } from './delivery-statements.js';
 import { noteActivity, noteExhausted, noteFailing } from '../operations/note-operational-events.js';
 import { applied, moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import { isPostgresAway } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 
 export interface FactAtOffset {
@@ -137,6 +138,22 @@ export class DeliveryProjection {
     await noteExhausted(runner, ledger.exhausted);
   }
 
+  /**
+   * Returns SQL for the last seq of each org in the feed. It is unknown while a database is away: deliveries do not wait
+   * for the feed.
+   */
+  async #headsOf(orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, string>> {
+    const heads = new Map<OrgId, string>();
+    for (const orgId of new Set(orgIds)) {
+      try {
+        heads.set(orgId, await this.store.feed.headSql(orgId));
+      } catch (error) {
+        if (!isPostgresAway(error) || this.store.feed.isInMain(orgId)) throw error;
+      }
+    }
+    return heads;
+  }
+
   /** @returns whether the offset was the expected one; if not, nothing was written */
   async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
     const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
@@ -147,11 +164,13 @@ export class DeliveryProjection {
       const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
       return outcome?.moved === '1';
     }
-    const logEnds = await this.logEndsOf(ledger.autoDisabled.map(({ orgId }) => orgId));
+    const orgIds = ledger.autoDisabled.map(({ orgId }) => orgId);
+    const logEnds = await this.logEndsOf(orgIds);
+    const heads = await this.#headsOf(orgIds);
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await this.#note(runner, ledger, await disableEndpoints(runner, ledger, logEnds));
+      await this.#note(runner, ledger, await disableEndpoints(runner, ledger, { logEnds, heads }));
       return true;
     });
   }
@@ -170,7 +189,7 @@ function seenState({ id: _, endings, ...state }: LoadedDelivery, endingsOfEndpoi
 async function disableEndpoints(
   runner: QueryRunner,
   ledger: DeliveryLedger,
-  logEnds: ReadonlyMap<OrgId, number>,
+  { logEnds, heads }: { readonly logEnds: ReadonlyMap<OrgId, number>; readonly heads: ReadonlyMap<OrgId, string> },
 ): Promise<readonly AutoDisabled[]> {
   const disabled: AutoDisabled[] = [];
   for (const change of ledger.autoDisabled) {
@@ -182,7 +201,7 @@ async function disableEndpoints(
          returning id, org_id, activation, disabled_at
        )
        insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset)
-       select disabled.*, (select last_seq from org_heads h where h.org_id = disabled.org_id), $4::bigint from disabled
+       select disabled.*, nullif((${heads.get(orgId) ?? 'null'})::bigint, 0), $4::bigint from disabled
        returning endpoint_id`,
       [endpointId, activation, new Date(atMs), logEnds.get(orgId) ?? null, reason],
     )) as unknown[];

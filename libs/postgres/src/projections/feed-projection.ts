@@ -82,8 +82,8 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
  * each org have no gaps.
  */
 export class FeedProjection implements SequenceCheck {
-  readonly #partitions: DayPartitions;
-  readonly #offsets: ProjectionOffsets;
+  /** The days and offsets of each database that holds a part of the feed. */
+  readonly #known = new Map<Store, { readonly days: DayPartitions; readonly offsets: ProjectionOffsets }>();
   /** By topic and partition: partitions are projected at the same time, and must not forget each other's heads. */
   readonly #heads = new Map<string, Heads>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };
@@ -96,16 +96,18 @@ export class FeedProjection implements SequenceCheck {
     private readonly store: Store,
     private readonly onGap: (gap: SequenceGap) => void = () => undefined,
     private readonly onApplied: (events: readonly FeedEvent[]) => void = () => undefined,
-  ) {
-    this.#partitions = new DayPartitions(store);
-    this.#offsets = new ProjectionOffsets(store);
-  }
+  ) {}
 
-  /** @param events the events of one partition of the log, ascending */
+  /**
+   * @param events the events of one partition of the log, ascending
+   * @throws FeedServerAwayError
+   */
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
-    await this.#partitions.ensure(events.map((event) => event.appendedAtMs));
+    const store = this.store.feed.ofPartition(stretch.partition);
+    const { days, offsets } = this.#knownOf(store);
+    await days.ensure(events.map((event) => event.appendedAtMs));
     for (;;) {
-      const place = await this.#offsets.place(stretch);
+      const place = await offsets.place(stretch);
       if (place.kind === 'behind') {
         // The database may have gone back, and the heads with it.
         this.#forgetHeads(stretch);
@@ -119,17 +121,26 @@ export class FeedProjection implements SequenceCheck {
       }
       if (!place.continues) this.#forgetHeads(stretch);
       const unseen = events.filter((event) => event.offset >= place.expected);
-      const { gate } = await this.#headsOf(stretch, unseen);
+      const { gate } = await this.#headsOf(store, stretch, unseen);
       const sifted = gate.sift(unseen);
-      if (await this.#write(stretch, place.expected, sifted.fresh)) {
+      if (await this.#write(store, stretch, place.expected, sifted.fresh)) {
         sifted.remember();
         this.#note(unseen, sifted);
-        this.#offsets.moved(stretch);
+        offsets.moved(stretch);
         this.onApplied(sifted.fresh);
         return applied(stretch, place.expected);
       }
-      this.#offsets.forget(stretch);
+      offsets.forget(stretch);
     }
+  }
+
+  #knownOf(store: Store) {
+    let known = this.#known.get(store);
+    if (known === undefined) {
+      known = { days: new DayPartitions(store), offsets: new ProjectionOffsets(store) };
+      this.#known.set(store, known);
+    }
+    return known;
   }
 
   read(): SequenceFindings {
@@ -148,7 +159,7 @@ export class FeedProjection implements SequenceCheck {
   }
 
   /** Returns the heads of the partition, with those of the events' orgs. */
-  async #headsOf({ topic, partition }: Stretch, events: readonly FeedEvent[]): Promise<Heads> {
+  async #headsOf(store: Store, { topic, partition }: Stretch, events: readonly FeedEvent[]): Promise<Heads> {
     const key = `${topic}/${partition}`;
     let heads = this.#heads.get(key);
     if (heads === undefined || heads.known.size > REMEMBERED_ORGS) {
@@ -158,7 +169,7 @@ export class FeedProjection implements SequenceCheck {
     const { gate, known } = heads;
     const unknown = [...new Set(events.map((event) => event.orgId))].filter((orgId) => !known.has(orgId));
     if (unknown.length === 0) return heads;
-    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>(
+    const rows = await store.query<{ org_id: OrgId; last_seq: string }>(
       'select org_id, last_seq from org_heads where org_id = any($1)',
       [unknown],
     );
@@ -172,9 +183,9 @@ export class FeedProjection implements SequenceCheck {
   }
 
   /** @returns whether the offset was the expected one; if not, nothing was written */
-  async #write(stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
+  async #write(store: Store, stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
     const heads = new Map(events.map((event) => [event.orgId, event.seq]));
-    const [outcome] = await this.store.prepared<{ moved: string }>('apply_feed', APPLY, [
+    const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
       ...moveParameters(stretch, expected),
       events.map((event) => event.orgId),
       events.map((event) => event.seq),

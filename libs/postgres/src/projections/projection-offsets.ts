@@ -63,31 +63,45 @@ export type Place =
   | { readonly kind: 'done' }
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
-/** Returns a projection's offset in each partition of a topic: everything before it is in Postgres. */
+/** Returns the databases that hold a projection and can be used now. */
+function storesOf(store: Store, projection: string): readonly Store[] {
+  return projection === 'feed' ? store.feed.reachable.map((server) => server.store) : [store];
+}
+
+/**
+ * Returns a projection's offset in each partition of a topic: everything before it is in Postgres. Partitions in a
+ * database that is away are missing.
+ */
 export async function projectedUpTo(
   store: Store,
   projection: string,
   topic: string,
 ): Promise<ReadonlyMap<number, number>> {
-  const rows = await store.query<{ partition: number; next_offset: string }>(
-    'select partition, next_offset from projection_offsets where projection = $1 and topic = $2',
-    [projection, topic],
-  );
-  return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]));
+  const positions = await projectedPositions(store, projection, topic, () => null);
+  return new Map([...positions].map(([partition, { next }]) => [partition, next]));
 }
 
-/** Returns where a projection continues in each partition of a topic, and its last record there. */
+/**
+ * Returns where a projection continues in each partition of a topic, and its last record there. Partitions in a
+ * database that is away are missing.
+ */
 export async function projectedPositions(
   store: Store,
   projection: string,
   topic: string,
   parse: (anchor: string | null) => Anchor | null,
 ): Promise<ReadonlyMap<number, Position>> {
-  const rows = await store.query<{ partition: number; next_offset: string; anchor: string | null }>(
-    'select partition, next_offset, anchor from projection_offsets where projection = $1 and topic = $2',
-    [projection, topic],
+  const found = await Promise.all(
+    storesOf(store, projection).map((each) =>
+      each.query<{ partition: number; next_offset: string; anchor: string | null }>(
+        'select partition, next_offset, anchor from projection_offsets where projection = $1 and topic = $2',
+        [projection, topic],
+      ),
+    ),
   );
-  return new Map(rows.map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]));
+  return new Map(
+    found.flat().map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]),
+  );
 }
 
 /** The projection's offset in each partition, as this process last knew it. */

@@ -2,16 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { createLogger } from '#libs/runtime';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { SecretCipher } from '../access/secret-cipher.js';
-import { Store } from '../connection/store.js';
+import { Store, type FeedSpread } from '../connection/store.js';
 
 /** Makes a `Store` without log output; it is not open yet. */
-export function storeOf(databaseUrl: string): Store {
+export function storeOf(databaseUrl: string, feed?: FeedSpread): Store {
   return new Store({
     databaseUrl,
     applicationName: 'test',
     logger: createLogger('silent', 'test'),
     migratesWhenOpened: true,
+    ...(feed === undefined ? {} : { feed }),
   });
+}
+
+/** Makes a database with the schema of a Gapless, and nothing in it. */
+export function aTestDatabase(): Promise<TestDatabase> {
+  return createTestDatabase(migrate);
 }
 
 async function migrate(url: string): Promise<void> {
@@ -26,7 +32,7 @@ export async function aTestStore(): Promise<{
   readonly url: string;
   readonly drop: () => Promise<void>;
 }> {
-  const database: TestDatabase = await createTestDatabase(migrate);
+  const database = await aTestDatabase();
   const store = storeOf(database.url);
   await store.open(() => undefined);
   return {

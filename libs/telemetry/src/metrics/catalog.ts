@@ -25,6 +25,11 @@ export const METRICS = {
     help: 'Connections of the process to Postgres, by state: busy with a query, or idle.',
     labels: ['state'],
   },
+  gapless_feed_server_up: {
+    kind: 'gauge',
+    help: 'Whether the process reaches a database that shares the feed, besides the main one: 1, otherwise 0.',
+    labels: ['server'],
+  },
   gapless_postgres_queries_waiting: {
     kind: 'gauge',
     help: 'Queries that wait for a connection.',

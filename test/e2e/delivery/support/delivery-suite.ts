@@ -45,11 +45,16 @@ export class DeliverySuite {
     return this.app.app.get(Store).query<Row>(sql, parameters);
   }
 
-  /** Makes the feed's table for what was appended so long ago: it may be that of the day before. */
-  async makeDayBefore(interval: string): Promise<void> {
+  /** Asks the database with the feed of the org. */
+  queryFeed<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    return this.app.app.get(Store).feed.of(orgId).query<Row>(sql, parameters);
+  }
+
+  /** Makes the table of the org's feed for what was appended so long ago: it may be that of the day before. */
+  async makeDayBefore(orgId: OrgId, interval: string): Promise<void> {
     const day = `select gapless_make_day('events', ((now() - $1::interval) at time zone 'UTC')::date)`;
     // The projector or another test may make it at the same moment.
-    await eventually(() => this.query(day, [interval]));
+    await eventually(() => this.queryFeed(orgId, day, [interval]));
   }
 
   async aReceiver(answer?: Receiver['answer']): Promise<Receiver> {

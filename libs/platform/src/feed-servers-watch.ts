@@ -1,0 +1,110 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OperatorError } from '#libs/domain';
+import { awayReason, FeedPlaces, isPassingInAMoment, PostgresProbe, Store, type FeedServer } from '#libs/postgres';
+import { HealthBoard, type Config, type Logger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
+import { RegularWork } from './regular-work.js';
+import { CONFIG, LOGGER } from './tokens.js';
+
+const LOOK_EVERY_MS = 2_000;
+
+/**
+ * Opens the databases that share the feed, and reports those that are away. Only the organizations of such a database
+ * wait for it: the process starts and stays ready without it.
+ */
+@Injectable()
+export class FeedServersWatch extends RegularWork {
+  readonly #probes = new Map<FeedServer, PostgresProbe>();
+  readonly #reported = new Map<FeedServer, string>();
+  #hasJoined = false;
+
+  constructor(
+    @Inject(CONFIG) { projectionDatabaseUrls }: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly store: Store,
+    private readonly places: FeedPlaces,
+    private readonly health: HealthBoard,
+    private readonly metrics: Metrics,
+  ) {
+    super({ everyMs: LOOK_EVERY_MS });
+    for (const server of store.feed.others) {
+      const databaseUrl = projectionDatabaseUrls[server.place] ?? '';
+      this.#probes.set(server, new PostgresProbe({ databaseUrl, applicationName: 'gapless' }));
+    }
+  }
+
+  /** Shows the databases as parts that the process waits for, until `join` has tried each of them. */
+  expect(): void {
+    for (const server of this.#probes.keys()) this.health.waiting(partOf(server), 'connecting');
+  }
+
+  /**
+   * Opens the databases that can be reached. @throws InstallationMismatchError, or the error of a migration that a retry
+   * would not help
+   * @param mayBegin whether new databases take their places now; otherwise the process still waits for them
+   */
+  async join(mayBegin: boolean): Promise<void> {
+    if (this.#hasJoined) return;
+    await this.places.checkMain();
+    const tried = await Promise.all([...this.#probes.keys()].map((server) => this.#join(server, mayBegin)));
+    this.#hasJoined = tried.every(Boolean);
+  }
+
+  /** @returns whether it was tried */
+  async #join(server: FeedServer, mayBegin: boolean): Promise<boolean> {
+    try {
+      if (!(await this.places.join(server, mayBegin))) return false;
+      this.#isBack(server);
+    } catch (error) {
+      if (!isPassingInAMoment(error)) throw error;
+      this.#isAway(server, awayReason(error));
+    }
+    return true;
+  }
+
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
+    for (const probe of this.#probes.values()) probe.close();
+  }
+
+  /** Looks at each database by itself: one that does not answer delays no other. */
+  protected async act(): Promise<undefined> {
+    if (!this.#hasJoined) return;
+    await Promise.all([...this.#probes].map(([server, probe]) => this.#look(server, probe)));
+  }
+
+  protected failed(error: unknown): void {
+    this.logger.error({ err: error }, 'feed_server.watch_failed');
+  }
+
+  async #look(server: FeedServer, probe: PostgresProbe): Promise<void> {
+    try {
+      if (this.store.feed.hasJoined(server)) await probe.ask();
+      else await this.places.join(server);
+      this.#isBack(server);
+    } catch (error) {
+      // A database that was away at the start may turn out to be the wrong one.
+      this.#isAway(server, error instanceof OperatorError ? error.message : awayReason(error));
+    }
+  }
+
+  #isBack(server: FeedServer): void {
+    this.store.feed.back(server);
+    this.health.ready(partOf(server));
+    this.metrics.set('gapless_feed_server_up', { server: server.name }, 1);
+    if (this.#reported.delete(server)) this.logger.info({ server: server.name }, 'feed_server.back');
+  }
+
+  #isAway(server: FeedServer, reason: string): void {
+    this.store.feed.away(server, reason);
+    this.health.degraded(partOf(server), reason);
+    this.metrics.set('gapless_feed_server_up', { server: server.name }, 0);
+    if (this.#reported.get(server) === reason) return;
+    this.#reported.set(server, reason);
+    this.logger.error({ server: server.name, reason }, 'feed_server.away');
+  }
+}
+
+function partOf({ name }: FeedServer): string {
+  return `feed database ${name}`;
+}

@@ -1,0 +1,149 @@
+import {
+  InstallationMismatchError,
+  judgeListedPlace,
+  judgeMainPlace,
+  MOVING,
+  type FeedPlace,
+  type FeedPlaceVerdict,
+  type PlacedDatabase,
+} from '#libs/domain';
+import type { FeedServer, Store } from './store.js';
+
+interface PlaceRow {
+  readonly id: string;
+  readonly feed_place: number | null;
+  readonly feed_places: number;
+  readonly feed_joined: readonly number[];
+}
+
+/** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
+export class FeedPlaces {
+  /** @param store the main database, which has its installation */
+  constructor(private readonly store: Store) {}
+
+  /** The place that the settings give to the main database. */
+  get ofMain(): FeedPlace {
+    return { place: this.store.feed.mainPlace, places: this.store.feed.all.length };
+  }
+
+  /** Whether the main database belongs to an installation: the others get their places after that. */
+  async isInstalled(): Promise<boolean> {
+    return (await readPlace(this.store)) !== null;
+  }
+
+  /** @throws InstallationMismatchError when the settings give the main database another place than it has */
+  async checkMain(): Promise<void> {
+    const row = await readPlace(this.store);
+    if (row !== null) throwIfRefused(judgeMainPlace({ place: row.feed_place, places: row.feed_places }, this.ofMain));
+  }
+
+  /**
+   * Opens a database that shares the feed, and checks its place. A new database takes its place.
+   * @param mayBegin whether it may take one: only once the main database is known to be the right one
+   * @returns whether it has its place
+   * @throws InstallationMismatchError, the error of its migrations, or that of a server that is away
+   */
+  async join(server: FeedServer, mayBegin = true): Promise<boolean> {
+    const { store, place } = server;
+    await store.openNow();
+    // Another process may be giving it its place right now. A second look sees that.
+    let { verdict, isNoted } = await this.#judge(server);
+    if (verdict.kind === 'refuse') ({ verdict, isNoted } = await this.#judge(server));
+    throwIfRefused(verdict);
+    if (verdict.kind === 'begin') {
+      if (!mayBegin) return false;
+      await this.#give(server);
+      throwIfRefused((await this.#judge(server)).verdict);
+    }
+    // Commands that only read do not have the right to note it.
+    if (!isNoted) {
+      await this.store.query(
+        `with joined as (
+           update installation set feed_joined = feed_joined || $1::int where not $1::int = any(feed_joined)
+         ) select 1`,
+        [place],
+      );
+    }
+    this.store.feed.joined(server);
+    return true;
+  }
+
+  /** Opens every other database. @throws like `join` */
+  async joinAll(): Promise<void> {
+    await this.checkMain();
+    for (const server of this.store.feed.others) await this.join(server);
+  }
+
+  /**
+   * Begins to give the databases new places: until `endMove`, no process starts. The databases must be open.
+   * @throws InstallationMismatchError if a database belongs to another installation
+   */
+  async beginMove(): Promise<void> {
+    const main = await readPlace(this.store);
+    if (main === null)
+      throw new InstallationMismatchError('The main database has no installation yet. Start the stages.');
+    for (const { store, name } of this.store.feed.others) {
+      const row = await readPlace(store);
+      if (row === null || row.id === main.id) continue;
+      throw new InstallationMismatchError(
+        `The database ${name} of PROJECTION_DATABASE_URLS belongs to installation ${row.id}, and not to ${main.id}.`,
+      );
+    }
+    await this.#place(this.store, MOVING, []);
+  }
+
+  /** Gives each database its place. All have their part of the feed. */
+  async endMove(): Promise<void> {
+    const { others } = this.store.feed;
+    for (const server of others) {
+      await this.#give(server);
+      await this.#place(server.store, { place: server.place, places: this.ofMain.places }, []);
+    }
+    await this.#place(
+      this.store,
+      this.ofMain,
+      others.map(({ place }) => place),
+    );
+  }
+
+  async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
+    await store.query(
+      `with placed as (
+         update installation set feed_place = $1, feed_places = $2, feed_joined = $3
+       ) select 1`,
+      [place, places, joined],
+    );
+  }
+
+  async #judge({ store, place, name }: FeedServer) {
+    // In this order: a database is noted after it got its place.
+    const [main, found] = [await readPlace(this.store), await readPlace(store)];
+    if (main === null) throw new Error('the main database has no installation yet');
+    const row: PlacedDatabase | null =
+      found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
+    const expected = { installation: main.id, place, places: this.ofMain.places };
+    const isNoted = main.feed_joined.includes(place);
+    return { verdict: judgeListedPlace({ name, row, expected, hasJoined: isNoted }), isNoted };
+  }
+
+  /** Writes the installation of the main database into a new one, with its place. */
+  async #give({ store, place }: FeedServer): Promise<void> {
+    const [row] = await this.store.query<{ row: object }>('select to_json(i) as row from installation i');
+    await store.query(
+      `with placed as (
+         insert into installation
+         select * from json_populate_record(null::installation, $1::json) on conflict do nothing
+       ) select 1`,
+      [JSON.stringify({ ...row?.row, feed_place: place, feed_places: this.ofMain.places, feed_joined: [] })],
+    );
+  }
+}
+
+async function readPlace(store: Store): Promise<PlaceRow | null> {
+  const [row] = await store.query<PlaceRow>('select id, feed_place, feed_places, feed_joined from installation');
+  return row ?? null;
+}
+
+function throwIfRefused(verdict: FeedPlaceVerdict): void {
+  if (verdict.kind === 'refuse') throw new InstallationMismatchError(verdict.reason);
+}

@@ -1,0 +1,37 @@
+import { types } from 'node:util';
+import { GaplessError } from '#libs/domain';
+
+/** The database that holds the feed of an org cannot be reached. Others can. */
+export class FeedServerAwayError extends GaplessError {
+  /** @param reason for operators; callers see neither it nor the name */
+  constructor(
+    readonly server: string,
+    readonly reason: string,
+  ) {
+    super(
+      'unavailable',
+      'The service cannot reach the storage of this organization’s events at the moment. Nothing was changed; try again.',
+      { cause: new Error(`the feed database ${server} cannot be reached: ${reason}`) },
+    );
+  }
+}
+
+/** SQLSTATE classes of a server that is down or stopping: connection, operator intervention, resources. */
+const AWAY = /^(08|57P|53)/;
+const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
+export function isPostgresAway(error: unknown): boolean {
+  if (!types.isNativeError(error)) return false;
+  if (error instanceof FeedServerAwayError) return true;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
+  return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+/** Why Postgres is waited for, in the words of its driver. */
+export function awayReason(error: unknown): string {
+  return types.isNativeError(error) && error.message !== '' ? error.message : 'Postgres cannot be reached';
+}
