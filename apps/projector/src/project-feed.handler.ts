@@ -25,6 +25,8 @@ const AWAY_WAIT_MS = 1_000;
 export class ProjectFeedHandler {
   readonly #projection: FeedProjection;
   readonly #place: ProjectionPlace;
+  /** The partitions whose position could not be read after the assignment. */
+  readonly #unchecked = new Set<number>();
 
   constructor(store: Store, positions: PositionSources, tail: TailCheck, kit: StageKit) {
     this.#projection = new FeedProjection(
@@ -37,7 +39,13 @@ export class ProjectFeedHandler {
       },
     );
     this.#place = new ProjectionPlace('feed', kit);
-    positions.provide('projector-feed', (topic) => projectedPositions(store, 'feed', topic, parseAnchor));
+    positions.provide('projector-feed', (topic, partitions) => {
+      for (const partition of partitions) {
+        if (store.feed.isPartitionAway(partition)) this.#unchecked.add(partition);
+        else this.#unchecked.delete(partition);
+      }
+      return projectedPositions(store, 'feed', topic, parseAnchor);
+    });
     measureSequenceCheck(kit.metrics, 'projection', {
       read: () => ({ ...this.#projection.read(), mismatches: tail.mismatches }),
     });
@@ -50,13 +58,18 @@ export class ProjectFeedHandler {
   })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const events = batch.records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    if (this.#unchecked.has(batch.partition)) return this.#later(batch, context);
     try {
       return await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
     } catch (error) {
       if (!(error instanceof FeedServerAwayError)) throw error;
-      // Its position could not be read after the assignment. It is compared before the partition goes on.
-      context.doubt(batch.topic, batch.partition);
-      return { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: AWAY_WAIT_MS };
+      return this.#later(batch, context);
     }
+  }
+
+  /** Waits for the database. The partition is compared with its position there before it goes on. */
+  #later({ topic, partition, records }: RecordBatch, context: BatchContext): Handled {
+    context.doubt(topic, partition);
+    return { kind: 'later', nextOffset: records[0]?.offset ?? 0, waitMs: AWAY_WAIT_MS };
   }
 }

@@ -63,7 +63,9 @@ export function repairCommand(
         .action(async (_: RepairFlags, command: Command) => {
           // The parent has the same option, and gets its value wherever it is given.
           const isApplied = command.optsWithGlobals<RepairFlags>().apply === true;
-          const adoption = await withInstallation(environment, (installation) => adopt(installation, isApplied));
+          const adoption = await withInstallation(environment, (installation) => adopt(installation, isApplied), {
+            placesAreChecked: false,
+          });
           for (const line of adoptionLines(adoption, isApplied)) context.print(line);
         }),
     );
