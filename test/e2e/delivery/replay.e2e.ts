@@ -362,6 +362,17 @@ describe('a replay is refused', () => {
     expect(await operator.delivery(endpoint.id, id)).toMatchObject({ status: 'delivered', envelope: null });
   });
 
+  it.concurrent('of an event that the feed does not have yet: 503 unavailable, with when to try again', async () => {
+    const sent = await anEventTo(always(200));
+    const { operator, endpoint, id } = sent;
+    const { event_id, seq } = await once(sent, { status: 'delivered' });
+    const { orgId } = operator;
+    await suite.queryFeed(orgId, 'delete from events where org_id = $1 and event_id = $2', [orgId, event_id]);
+    await suite.queryFeed(orgId, 'update org_heads set last_seq = $2 where org_id = $1', [orgId, seq - 1]);
+    const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/deliveries/${id}/replay`);
+    expect(refusal).toMatchObject({ status: 503, code: 'unavailable' });
+  });
+
   it('of an event past retention that is still stored: the same', async () => {
     const sent = await anEventTo(always(200));
     await once(sent, { status: 'delivered' });

@@ -8,7 +8,14 @@ import {
   type OrgId,
   type Replayed,
 } from '#libs/domain';
-import { AuditLog, DeliveryLog, EndpointRecords, type AuditActor, type DeliveryRecord } from '#libs/postgres';
+import {
+  AuditLog,
+  DeliveryLog,
+  EndpointRecords,
+  FeedReader,
+  type AuditActor,
+  type DeliveryRecord,
+} from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';
@@ -26,6 +33,7 @@ export class Replays {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly log: DeliveryLog,
+    private readonly feed: FeedReader,
     private readonly audit: AuditLog,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
@@ -50,6 +58,9 @@ export class Replays {
       new Date(this.clock.now() - this.config.retentionMs),
     );
     if (envelope === undefined) {
+      const { headSeq } = await this.feed.bounds(orgId, this.clock.now());
+      // The feed and the delivery log are projected side by side.
+      if (headSeq < delivery.seq) throw notInFeedYet();
       throw new GaplessError('event_pruned', 'The event is older than the retention, so it cannot be sent again.');
     }
     const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
@@ -67,4 +78,10 @@ export class Replays {
     await this.projected.of(orgId, id, deliveryId, replayed.run);
     return requestedDelivery(delivery, replayed);
   }
+}
+
+function notInFeedYet(): GaplessError {
+  return new GaplessError('unavailable', 'The event is not in the feed yet. Nothing was sent; try again.', {
+    retryAfterSeconds: 1,
+  });
 }
