@@ -124,7 +124,9 @@ it('a stage and a destination are a folder and a line each', async () => {
       });
     });
     expect(JSON.parse(readFileSync(received, 'utf8'))).toMatchObject({ id: eventId, event: 'ticket.created' });
-    expect(running.log).toContainEqual(expect.objectContaining({ msg: 'toy.read', event_id: eventId }));
+    await eventually(() => {
+      expect(running.log).toContainEqual(expect.objectContaining({ msg: 'toy.read', event_id: eventId }));
+    });
   } finally {
     await running.stop();
   }
