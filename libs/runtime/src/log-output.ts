@@ -29,6 +29,12 @@ export class LogOutput implements DestinationStream {
   #lost = 0;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  static #standard: LogOutput | undefined;
+
+  /** Standard output. All loggers of a thread share it. */
+  static get standard(): LogOutput {
+    return (this.#standard ??= new LogOutput(1));
+  }
 
   constructor(
     private readonly fd: number,

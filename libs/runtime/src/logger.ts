@@ -20,7 +20,6 @@ const UNTOLD = new Set([
   'envelope',
   'database_url',
 ]);
-const STANDARD_OUTPUT = 1;
 const REDACTED = '[Redacted]';
 const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDACTED]));
 
@@ -31,7 +30,7 @@ const REDACTING = Object.fromEntries([...UNTOLD].map((name) => [name, () => REDA
 export function createLogger(
   level: string,
   name: string,
-  output = level === 'silent' ? undefined : (terminal() ?? new LogOutput(STANDARD_OUTPUT)),
+  output = level === 'silent' ? undefined : (terminal() ?? LogOutput.standard),
 ): Logger {
   const options = {
     level,
