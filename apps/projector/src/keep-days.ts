@@ -31,8 +31,8 @@ export class KeepDays extends RegularWork {
     if (!this.store.isOpen) return;
     const nowMs = this.clock.now();
     await this.#keep(this.days, nowMs);
-    for (const { store, name } of this.store.feed.others) {
-      if (!this.store.feed.reachable.some((server) => server.store === store)) continue;
+    for (const { store, name } of this.store.feed.reachable) {
+      if (store === this.store) continue;
       await this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
         this.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
       });

@@ -97,6 +97,24 @@ describe('the output of the log', () => {
     expect(written()).toEqual(['one']);
   });
 
+  it('waits for a slow reader when the process ends, and not for a full disk', () => {
+    let tries = 0;
+    const failing = (code: string, times: number) =>
+      new LogOutput(openSync(file, 'a'), (fd, bytes, from) => {
+        if (++tries <= times) throw Object.assign(new Error(code), { code });
+        return writeSync(fd, bytes, from);
+      });
+    const slow = failing('EAGAIN', 3);
+    createLogger('info', 'test', slow).info('last words');
+    slow.end();
+    expect(written()).toEqual(['last words']);
+    tries = 0;
+    const full = failing('ENOSPC', Infinity);
+    createLogger('info', 'test', full).info('lost');
+    full.end();
+    expect(tries).toBe(1);
+  });
+
   it('ends quietly once nobody reads the pipe', () => {
     let tries = 0;
     const output = new LogOutput(openSync(file, 'a'), () => {

@@ -14,6 +14,9 @@ const WAITING = 8 * 1024;
 const KEPT = 1024 * 1024;
 /** When lines that could not be written are tried again, milliseconds. */
 const RETRY_MS = 500;
+/** How often, and at which interval, lines are tried again when the process ends. */
+const LAST_TRIES = 100;
+const LAST_TRY_MS = 20;
 
 /**
  * Writes lines to a file descriptor, several at a time: with a write for each line, the log takes a twentieth of the CPU
@@ -41,7 +44,7 @@ export class LogOutput implements DestinationStream {
     private readonly writeSync: (fd: number, bytes: Buffer, from: number) => number = writeToFile,
   ) {
     process.once('exit', () => {
-      this.#flush();
+      this.end();
     });
   }
 
@@ -55,13 +58,21 @@ export class LogOutput implements DestinationStream {
     else this.#flushIn(WAIT_MS);
   }
 
+  /** Writes what waits, when the process ends. A slow reader has 2 s for it. */
+  end(): void {
+    for (let tries = 0; tries < LAST_TRIES && this.#flush() === 'EAGAIN'; tries++) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_TRY_MS);
+    }
+  }
+
   #flushIn(waitMs: number): void {
     this.#timer ??= setTimeout(() => {
       this.#flush();
     }, waitMs).unref();
   }
 
-  #flush(): void {
+  /** @returns the code of the error if something could not be written */
+  #flush(): string | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const bytes = Buffer.from(this.#waiting);
@@ -71,14 +82,16 @@ export class LogOutput implements DestinationStream {
       this.#waiting = '';
     } catch (error) {
       this.#waiting = bytes.toString('utf8', written);
+      const { code } = error as NodeJS.ErrnoException;
       // Nobody reads the pipe any more.
-      if ((error as NodeJS.ErrnoException).code === 'EPIPE') this.#isClosed = true;
+      if (code === 'EPIPE') this.#isClosed = true;
       else this.#flushIn(RETRY_MS);
-      return;
+      return code;
     }
-    if (this.#lost === 0) return;
+    if (this.#lost === 0) return undefined;
     const line = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"${LINES_LOST}"}\n`;
     this.#lost = 0;
     this.write(line);
+    return undefined;
   }
 }

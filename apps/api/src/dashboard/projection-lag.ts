@@ -51,16 +51,15 @@ export class ProjectionLag {
   }
 
   async #lagOf(positions: LogPositions, projection: string, topic: string): Promise<number> {
-    const all = [await positions.ends(topic), await projectedUpTo(this.store, projection, topic)] as const;
+    const [ends, reached] = [await positions.ends(topic), await projectedUpTo(this.store, projection, topic)];
     // A database that is away is reported elsewhere. What the others show does not depend on it.
-    const isShown = ([partition]: readonly [number, number]) =>
-      projection !== 'feed' || !this.store.feed.isPartitionAway(partition);
-    const [ends, reached] = [new Map([...all[0]].filter(isShown)), all[1]];
-    if (hasReached(reached, ends)) return 0;
+    const shown = (all: Positions): Positions =>
+      new Map([...all].filter(([partition]) => projection !== 'feed' || !this.store.feed.isPartitionAway(partition)));
+    if (hasReached(reached, shown(ends))) return 0;
     const nowMs = this.clock.now();
     for (const seconds of LAGS) {
       const before: Positions = await positions.endsBefore(topic, nowMs - seconds * 1_000);
-      if (hasReached(reached, new Map([...before].filter(isShown)))) return seconds;
+      if (hasReached(reached, shown(before))) return seconds;
     }
     return LAGS.at(-1) ?? 0;
   }

@@ -150,6 +150,9 @@ export class EndpointDirectory {
     const byOrg = new Map<OrgId, RoutedSubscriber[]>();
     for (const row of rows) {
       const subscribers = byOrg.get(row.org_id) ?? [];
+      // What agents are called with changes with each call, and keys that sign are read when they do.
+      const isLookedUp = row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings);
+      let target: Target | undefined;
       subscribers.push({
         id: row.id,
         isActive: true,
@@ -166,9 +169,8 @@ export class EndpointDirectory {
           atMs: Number(row.created_ms),
         },
         inactive: (row.inactive ?? []).map(toPeriod),
-        // What agents are called with changes with each call, and keys that sign are read when they do.
-        target: () =>
-          row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings) ? undefined : this.#target(row),
+        // Made once, for all events of the batch.
+        target: () => (isLookedUp ? undefined : (target ??= this.#target(row))),
       });
       byOrg.set(row.org_id, subscribers);
     }
