@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
@@ -11,6 +12,7 @@ import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
+import { joinAgain } from '../support/group-members.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readLog } from '../support/log-reader.js';
 import { scrape, valueOf } from '../support/scrape.js';
@@ -85,6 +87,9 @@ it('gives the seq after the last one in Postgres, when checkpoint and log are go
   await eventually(async () => {
     expect(valueOf(await scrape(app.url), 'gapless_partitions_stopped', { group: 'sequencer' })).toBe(1);
   }, PATIENCE);
+  await joinAgain(gapless.environment['KAFKA_BROKERS']!, `${gapless.environment['TOPIC_PREFIX']!}-sequencer`);
+  await pause(2_000);
+  await expectReady(503, /is stopped \(sequences_behind_log\)/);
   const [waiting] = await emit(1);
   const running = await runCommand(repairCommand, gapless.environment, ['--apply']);
   expect(running.failure?.message).toMatch(/processes are running/);

@@ -16,7 +16,7 @@ import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { runCommand } from '../support/command.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
-import { forgetMembers, membersOf } from '../support/group-members.js';
+import { joinAgain } from '../support/group-members.js';
 import { readLog } from '../support/log-reader.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
 import { scrape, valueOf } from '../support/scrape.js';
@@ -85,17 +85,6 @@ async function expectStopped(topicName: string): Promise<void> {
 async function idsInLog(): Promise<readonly string[]> {
   const log = await readLog(kafka.brokers, gapless.environment['TOPIC_PREFIX']!);
   return (log.get(orgId) ?? []).map(({ id }) => id);
-}
-
-/** Has the only member of a group join it again. */
-async function joinAgain(group: string): Promise<void> {
-  const before = await membersOf(kafka.brokers, group);
-  await forgetMembers(kafka.brokers, group);
-  await eventually(async () => {
-    const members = await membersOf(kafka.brokers, group);
-    expect(members).toHaveLength(1);
-    expect(before).not.toContain(members[0]);
-  }, PATIENCE);
 }
 
 /** Copies what the stopped broker has, of all topics or of one. */
@@ -172,7 +161,7 @@ describe('an inbox that is lost and created again under a running process', () =
     const another = await gapless.start([ApiModule], { http: API_HTTP });
     await another.stop();
     // Kafka removes the offsets of a topic with it: a member that joins again is sent to the beginning.
-    await joinAgain(`${gapless.environment['TOPIC_PREFIX']!}-sequencer`);
+    await joinAgain(kafka.brokers, `${gapless.environment['TOPIC_PREFIX']!}-sequencer`);
     const since = await emit(25);
     await expectStopped(topic('inbox'));
     expect((await api.feed()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Kafka, logLevel } from 'kafkajs';
+import { eventually } from './infrastructure/eventually.js';
 
 const LEAVE_GROUP_API = 13;
 const LEAVE_GROUP_VERSION = 3;
@@ -53,4 +54,17 @@ export async function forgetMembers(brokers: string, groupId: string): Promise<v
   socket.destroy();
   // Size, correlation id and throttle time come before the error code.
   if (answer.readInt16BE(12) !== 0) throw new Error(`LeaveGroup was refused with ${answer.readInt16BE(12)}`);
+}
+
+/** Makes the only member of a group join again, and waits until it has. */
+export async function joinAgain(brokers: string, groupId: string): Promise<void> {
+  const before = await membersOf(brokers, groupId);
+  await forgetMembers(brokers, groupId);
+  await eventually(
+    async () => {
+      const members = await membersOf(brokers, groupId);
+      if (members.length !== 1 || before.includes(members[0]!)) throw new Error(`${groupId} has not joined again`);
+    },
+    { timeoutMs: 40_000 },
+  );
 }

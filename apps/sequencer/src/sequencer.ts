@@ -80,6 +80,7 @@ export class Sequencer {
   readonly #states = new Map<number, PartitionState>();
   /** Partitions that cannot be restored until an operator acts. */
   readonly #stopped = new Map<number, PartitionStoppedError>();
+  #stoppedIn: number | null = null;
   /** The work on each partition, one task at a time. */
   readonly #busy = new Map<number, Promise<unknown>>();
 
@@ -150,8 +151,10 @@ export class Sequencer {
     for (const partition of this.#states.keys()) {
       if (!partitions.includes(partition)) this.#states.delete(partition);
     }
-    for (const partition of this.#stopped.keys()) {
-      if (!partitions.includes(partition)) this.#stopped.delete(partition);
+    if (this.#stoppedIn !== session.generation) {
+      // A consumer that joins again reports nothing of what stopped before: it is tried again, and reported again.
+      this.#stopped.clear();
+      this.#stoppedIn = session.generation;
     }
     // A stopped partition is checked again when a record comes for it.
     const missing = this.#unproven(partitions, session).filter((partition) => !this.#stopped.has(partition));
