@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
+import { Client } from 'pg';
 import type { OrgId } from '#libs/domain';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-stack';
 import { partitionOf } from '#libs/kafka-log';
@@ -195,7 +196,58 @@ describe('a feed on three servers', () => {
     await expectFeedsAsLogged();
   });
 
+  it('leaves another database alone that is in its place, and goes on with the right one', async () => {
+    const { api } = orgs[1]!;
+    const name = databaseName(second.url);
+    const before = await api.feedText('since=0&limit=1000');
+    const shown = async () => JSON.stringify((await readiness()).parts[`feed database ${name}`]);
+    const ready = async () => {
+      expect(await shown()).toBe('{"status":"ready"}');
+    };
+    await replaced(second.url, 'create database "%"', async () => {
+      await eventually(async () => {
+        expect(await shown()).toMatch(/degraded.*installation.*does not exist/);
+      }, PATIENCE);
+      expectUnavailable(await api.request('GET', '/external/events?since=0'));
+    });
+    await eventually(ready, PATIENCE);
+    const copied = `create database "%" template "${KEPT}"`;
+    await replaced(second.url, copied, async (other) => {
+      await other.query(`update installation set id = gen_random_uuid()`);
+      await other.query('truncate events, org_heads, projection_offsets');
+      await eventually(async () => {
+        expect(await shown()).toMatch(/degraded.*belongs to installation/);
+      }, PATIENCE);
+      expectUnavailable(await api.request('GET', '/external/events?since=0'));
+      for (const partition of [0, 2, 3]) await emit(partition, 1);
+      expect((await other.query('select 1 from events')).rowCount).toBe(0);
+    });
+    await eventually(ready, PATIENCE);
+    expect(await api.feedText('since=0&limit=1000')).toBe(before);
+    await emit(1, 1);
+    await expectFeedsAsLogged();
+  });
+
+  it('is not ready while another database is in place of the main one', async () => {
+    await replaced(list[0]!, `create database "%" template "${KEPT}"`, async (other) => {
+      await other.query(`update installation set id = gen_random_uuid()`);
+      await eventually(async () => {
+        const { code, text } = await readiness();
+        expect([code, text]).toEqual([503, expect.stringMatching(/belongs to installation .* now, and not to/)]);
+      }, PATIENCE);
+    });
+    await eventually(async () => {
+      expect((await readiness()).code).toBe(200);
+    }, PATIENCE);
+    for (const partition of orgs.keys()) await emit(partition, 1);
+    await expectFeedsAsLogged();
+  });
+
   it('is served from the others by a process that starts while one is away', async () => {
+    await app.stop();
+    const missing = Object.assign(new URL(third.url), { pathname: '/missing' }).href;
+    await start([list[0]!, list[1]!, missing]);
+    await untilShownAway(databaseName(missing));
     await app.stop();
     await way.close();
     await start(list);
@@ -233,6 +285,34 @@ describe('a feed on three servers', () => {
     await expectFeedsAsLogged();
   });
 });
+
+const KEPT = 'kept';
+
+/** Acts while another database has the name of this one. @param create the statement that makes it, with % for its name */
+async function replaced(databaseUrl: string, create: string, act: (other: Client) => Promise<void>): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const admin = new Client({ connectionString: Object.assign(new URL(databaseUrl), { pathname: '/template1' }).href });
+  await admin.connect();
+  const leave = async (database: string) => {
+    await admin.query(`alter database "${database}" allow_connections false`);
+    await admin.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [database]);
+  };
+  await leave(name);
+  await admin.query(`alter database "${name}" rename to "${KEPT}"`);
+  await admin.query(create.replace('%', name));
+  const other = new Client({ connectionString: databaseUrl });
+  await other.connect();
+  try {
+    await act(other);
+  } finally {
+    await other.end();
+    await leave(name);
+    await admin.query(`drop database "${name}"`);
+    await admin.query(`alter database "${KEPT}" rename to "${name}"`);
+    await admin.query(`alter database "${name}" allow_connections true`);
+    await admin.end();
+  }
+}
 
 async function feedLength(partition: number): Promise<number> {
   return (await orgs[partition]!.api.feed()).length;

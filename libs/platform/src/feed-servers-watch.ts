@@ -39,8 +39,7 @@ export class FeedServersWatch extends RegularWork {
   }
 
   /**
-   * Opens the databases that can be reached. @throws InstallationMismatchError, or the error of a migration that a retry
-   * would not help
+   * Opens the databases that can be reached, and reports the others. @throws InstallationMismatchError
    * @param mayBegin whether new databases take their places now; otherwise the process still waits for them
    */
   async join(mayBegin: boolean): Promise<void> {
@@ -56,7 +55,7 @@ export class FeedServersWatch extends RegularWork {
       if (!(await this.places.join(server, mayBegin))) return false;
       this.#isBack(server);
     } catch (error) {
-      if (!isPassingInAMoment(error)) throw error;
+      if (error instanceof OperatorError && !isPassingInAMoment(error)) throw error;
       this.#isAway(server, awayReason(error));
     }
     return true;
@@ -79,11 +78,11 @@ export class FeedServersWatch extends RegularWork {
 
   async #look(server: FeedServer, probe: PostgresProbe): Promise<void> {
     try {
-      if (this.store.feed.hasJoined(server)) await probe.ask();
+      if (this.store.feed.hasJoined(server)) this.places.checkJoined(server, await probe.ask());
       else await this.places.join(server);
       this.#isBack(server);
     } catch (error) {
-      // A database that was away at the start may turn out to be the wrong one.
+      // A database that was away may turn out to be the wrong one.
       this.#isAway(server, error instanceof OperatorError ? error.message : awayReason(error));
     }
   }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { InstallationMismatchError } from '#libs/domain';
 import { awayReason, PostgresProbe, Store } from '#libs/postgres';
 import { HealthBoard, type Config, type Logger } from '#libs/runtime';
 import { RegularWork } from './regular-work.js';
@@ -10,7 +11,8 @@ const LOOK_EVERY_MS = 5_000;
 @Injectable()
 export class PostgresWatch extends RegularWork {
   readonly #probe: PostgresProbe;
-  #isAway = false;
+  #reported: string | null = null;
+  #installation: string | null = null;
 
   constructor(
     @Inject(CONFIG) { databaseUrl }: Config,
@@ -30,9 +32,16 @@ export class PostgresWatch extends RegularWork {
   protected async act(): Promise<undefined> {
     // `Platform` reports what it waits for until then.
     if (!this.store.isOpen) return;
-    await this.#probe.ask();
-    if (!this.#isAway) return;
-    this.#isAway = false;
+    const id = (await this.#probe.ask())?.id ?? null;
+    this.#installation ??= id;
+    if (id !== this.#installation) {
+      throw new InstallationMismatchError(
+        `The database belongs to ${id === null ? 'no installation' : `installation ${id}`} now, and not to ` +
+          `${this.#installation ?? ''}: another one is in its place. Put the right one back, or set DATABASE_URL.`,
+      );
+    }
+    if (this.#reported === null) return;
+    this.#reported = null;
     this.health.ready('postgres');
     this.logger.info({}, 'postgres.back');
   }
@@ -40,7 +49,7 @@ export class PostgresWatch extends RegularWork {
   protected failed(error: unknown): void {
     const reason = awayReason(error);
     this.health.waiting('postgres', reason);
-    if (!this.#isAway) this.logger.warn({ reason }, 'postgres.away');
-    this.#isAway = true;
+    if (this.#reported !== reason) this.logger.warn({ reason }, 'postgres.away');
+    this.#reported = reason;
   }
 }

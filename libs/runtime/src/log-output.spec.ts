@@ -93,8 +93,22 @@ describe('the output of the log', () => {
     });
     createLogger('info', 'test', output).warn('one');
     isBusy = false;
-    jest.advanceTimersByTime(500);
+    jest.advanceTimersByTime(20);
     expect(written()).toEqual(['one']);
+  });
+
+  it('counts the lost lines when the process ends, too', () => {
+    let isBusy = true;
+    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from) => {
+      if (isBusy) throw Object.assign(new Error('write EAGAIN'), { code: 'EAGAIN' });
+      return writeSync(fd, bytes, from);
+    });
+    const other = createLogger('info', 'test', output);
+    for (let line = 0; line < 1_200; line++) other.info({ filling: 'x'.repeat(1_000) }, String(line));
+    isBusy = false;
+    output.end();
+    const lines = told();
+    expect(lines.at(-1)).toMatchObject({ msg: 'log.lines_lost', lines: 1_201 - lines.length });
   });
 
   it('waits for a slow reader when the process ends, and not for a full disk', () => {

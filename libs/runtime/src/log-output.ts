@@ -14,6 +14,8 @@ const WAITING = 8 * 1024;
 const KEPT = 1024 * 1024;
 /** When lines that could not be written are tried again, milliseconds. */
 const RETRY_MS = 500;
+/** The same for a reader that has just taken a part of them. */
+const NEXT_PART_MS = 20;
 /** How often, and at which interval, lines are tried again when the process ends. */
 const LAST_TRIES = 100;
 const LAST_TRY_MS = 20;
@@ -85,13 +87,12 @@ export class LogOutput implements DestinationStream {
       const { code } = error as NodeJS.ErrnoException;
       // Nobody reads the pipe any more.
       if (code === 'EPIPE') this.#isClosed = true;
-      else this.#flushIn(RETRY_MS);
+      else this.#flushIn(written > 0 ? NEXT_PART_MS : RETRY_MS);
       return code;
     }
     if (this.#lost === 0) return undefined;
-    const line = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"${LINES_LOST}"}\n`;
+    this.#waiting = `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${this.#lost},"msg":"${LINES_LOST}"}\n`;
     this.#lost = 0;
-    this.write(line);
-    return undefined;
+    return this.#flush();
   }
 }

@@ -9,15 +9,21 @@ import {
 } from '#libs/domain';
 import type { FeedServer, Store } from './store.js';
 
-interface PlaceRow {
+/** The row of `installation`, as far as it says which part of the feed a database holds. */
+export interface PlaceRow {
   readonly id: string;
   readonly feed_place: number | null;
   readonly feed_places: number;
   readonly feed_joined: readonly number[];
 }
 
+export const PLACE_SQL = 'select id, feed_place, feed_places, feed_joined from installation';
+
 /** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
 export class FeedPlaces {
+  /** That of the main database when a database joined. */
+  #installation = '';
+
   /** @param store the main database, which has its installation */
   constructor(private readonly store: Store) {}
 
@@ -66,6 +72,14 @@ export class FeedPlaces {
     }
     this.store.feed.joined(server);
     return true;
+  }
+
+  /**
+   * Checks what a database that has joined says about itself now: another one may be at its address.
+   * @throws InstallationMismatchError
+   */
+  checkJoined({ place, name }: FeedServer, found: PlaceRow | null): void {
+    throwIfRefused(this.#verdictOf(name, place, found, true));
   }
 
   /** Opens every other database. @throws like `join` */
@@ -119,11 +133,16 @@ export class FeedPlaces {
     // In this order: a database is noted after it got its place.
     const [main, found] = [await readPlace(this.store), await readPlace(store)];
     if (main === null) throw new Error('the main database has no installation yet');
+    this.#installation = main.id;
+    const isNoted = main.feed_joined.includes(place);
+    return { verdict: this.#verdictOf(name, place, found, isNoted), isNoted };
+  }
+
+  #verdictOf(name: string, place: number, found: PlaceRow | null, hasJoined: boolean): FeedPlaceVerdict {
     const row: PlacedDatabase | null =
       found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
-    const expected = { installation: main.id, place, places: this.ofMain.places };
-    const isNoted = main.feed_joined.includes(place);
-    return { verdict: judgeListedPlace({ name, row, expected, hasJoined: isNoted }), isNoted };
+    const expected = { installation: this.#installation, place, places: this.ofMain.places };
+    return judgeListedPlace({ name, row, expected, hasJoined });
   }
 
   /** Writes the installation of the main database into a new one, with its place. */
@@ -140,7 +159,7 @@ export class FeedPlaces {
 }
 
 async function readPlace(store: Store): Promise<PlaceRow | null> {
-  const [row] = await store.query<PlaceRow>('select id, feed_place, feed_places, feed_joined from installation');
+  const [row] = await store.query<PlaceRow>(PLACE_SQL);
   return row ?? null;
 }
 

@@ -16,9 +16,12 @@ export class FeedServerAwayError extends GaplessError {
   }
 }
 
-/** SQLSTATE classes of a server that is down or stopping: connection, operator intervention, resources. */
-const AWAY = /^(08|57P|53)/;
-const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+/** SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources, a limit on idle transactions. */
+const AWAY = /^(08|57P|53|25P03)/;
+const AWAY_ERRORS = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
+]);
 
 /** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
 export function isPostgresAway(error: unknown): boolean {

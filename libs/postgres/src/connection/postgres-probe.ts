@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { PLACE_SQL, type PlaceRow } from './feed-places.js';
 
 export interface PostgresProbeOptions {
   readonly databaseUrl: string;
@@ -14,27 +15,27 @@ export class PostgresProbe {
 
   constructor(private readonly options: PostgresProbeOptions) {}
 
-  /** @throws when Postgres answers neither on the connection of the last time nor on a new one, within 6 s */
-  async ask(): Promise<void> {
-    if (await this.#answers()) return;
-    this.close();
+  /**
+   * Asks which installation the database belongs to, because another one may be in its place now.
+   * @returns `null` if it belongs to none yet
+   * @throws when Postgres answers neither on the connection of the last time nor on a new one, within 9 s
+   */
+  async ask(): Promise<PlaceRow | null> {
+    if (this.#client !== null) {
+      try {
+        return await placeOf(this.#client);
+      } catch {
+        this.close();
+      }
+    }
     this.#client = await this.#connected();
+    return placeOf(this.#client);
   }
 
   close(): void {
     // Not awaited: a server that is gone does not say goodbye.
     this.#client?.end().catch(() => undefined);
     this.#client = null;
-  }
-
-  async #answers(): Promise<boolean> {
-    if (this.#client === null) return false;
-    try {
-      await this.#client.query('select 1');
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   async #connected(): Promise<Client> {
@@ -51,4 +52,9 @@ export class PostgresProbe {
     await client.connect();
     return client;
   }
+}
+
+async function placeOf(client: Client): Promise<PlaceRow | null> {
+  const { rows } = await client.query<PlaceRow>(PLACE_SQL);
+  return rows[0] ?? null;
 }

@@ -14,11 +14,13 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Always 1; its labels name the version that runs.',
     labels: ['app', 'version'],
+    ofThreads: 'min',
   },
   gapless_ready: {
     kind: 'gauge',
     help: '1 if /health/ready answers 200, otherwise 0.',
     labels: [],
+    ofThreads: 'min',
   },
   gapless_postgres_connections: {
     kind: 'gauge',
@@ -29,6 +31,7 @@ export const METRICS = {
     kind: 'gauge',
     help: 'Whether the process reaches a database that shares the feed, besides the main one: 1, otherwise 0.',
     labels: ['server'],
+    ofThreads: 'min',
   },
   gapless_postgres_queries_waiting: {
     kind: 'gauge',

@@ -5,6 +5,8 @@ export interface MetricDefinition {
   readonly help: string;
   /** Labels with few values, which do not grow with usage: never an org, an endpoint or an event. */
   readonly labels: readonly string[];
+  /** How the values of a process' threads become one. Default: their sum. */
+  readonly ofThreads?: 'min' | 'sum';
   /** The upper bounds of a histogram's buckets. */
   readonly buckets?: readonly number[];
 }

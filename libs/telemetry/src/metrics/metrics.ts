@@ -57,9 +57,8 @@ export class Metrics {
   set<Name extends MetricName<'gauge'>>(name: Name, labels: MetricLabels<Name>, value: number): void {
     let gauge = this.#gauges.get(name);
     if (gauge === undefined) {
-      // A process is ready if all its threads are; other metrics add up.
-      const aggregator = name === 'gapless_ready' ? 'min' : 'sum';
-      gauge = new Gauge({ ...described(name), aggregator, registers: [this.#registry] });
+      const { ofThreads = 'sum' }: MetricDefinition = METRICS[name];
+      gauge = new Gauge({ ...described(name), aggregator: ofThreads, registers: [this.#registry] });
       this.#gauges.set(name, gauge);
     }
     gauge.set(labels, value);
