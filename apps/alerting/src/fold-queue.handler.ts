@@ -1,7 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { readConversationEvent, type Clock } from '#libs/domain';
-import { CHAT_QUEUE_PROJECTION, ChatQueueProjection, projectedPositions, Store } from '#libs/postgres';
+import { begunPositions, CHAT_QUEUE_PROJECTION, ChatQueueProjection, Store } from '#libs/postgres';
 import {
   KafkaBatches,
   parseAnchor,
@@ -32,7 +32,9 @@ export class FoldQueueHandler {
     @Inject(LOGGER) logger: Logger,
   ) {
     this.#place = new ProjectionPlace(CHAT_QUEUE_PROJECTION, { clock, logger, metrics });
-    positions.provide('alerting', (topic) => projectedPositions(store, CHAT_QUEUE_PROJECTION, topic, parseAnchor));
+    positions.provide('alerting', (topic, partitions) =>
+      begunPositions(store, CHAT_QUEUE_PROJECTION, topic, partitions, parseAnchor),
+    );
   }
 
   // Alerts may take seconds, and most of the log concerns no queue, so few large batches cost the least.

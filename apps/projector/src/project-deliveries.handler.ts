@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { decodeFact } from '#libs/domain';
-import { DeliveryProjection, projectedPositions, Store, type FactAtOffset } from '#libs/postgres';
+import { begunPositions, DeliveryProjection, Store, type FactAtOffset } from '#libs/postgres';
 import {
   Appender,
   deadLetterRecord,
@@ -35,7 +35,9 @@ export class ProjectDeliveriesHandler {
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', (orgIds) => logEnds.of(orgIds));
     this.#place = new ProjectionPlace('deliveries', kit);
-    positions.provide('projector-deliveries', (topic) => projectedPositions(store, 'deliveries', topic, parseAnchor));
+    positions.provide('projector-deliveries', (topic, partitions) =>
+      begunPositions(store, 'deliveries', topic, partitions, parseAnchor),
+    );
   }
 
   // A delivery is scheduled and attempted within milliseconds. Gathering both facts saves a transaction.

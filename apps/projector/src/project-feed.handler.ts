@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { FeedProjection, FeedServerAwayError, projectedPositions, Store } from '#libs/postgres';
+import { begunPositions, FeedProjection, FeedServerAwayError, Store } from '#libs/postgres';
 import {
   KafkaBatches,
   parseAnchor,
@@ -44,7 +44,7 @@ export class ProjectFeedHandler {
         if (store.feed.isPartitionAway(partition)) this.#unchecked.add(partition);
         else this.#unchecked.delete(partition);
       }
-      return projectedPositions(store, 'feed', topic, parseAnchor);
+      return begunPositions(store, 'feed', topic, partitions, parseAnchor);
     });
     measureSequenceCheck(kit.metrics, 'projection', {
       read: () => ({ ...this.#projection.read(), mismatches: tail.mismatches }),

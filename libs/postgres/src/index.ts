@@ -53,7 +53,13 @@ export * from './projections/delivery-projection.js';
 export * from './projections/endpoint-counts.js';
 export * from './projections/feed-projection.js';
 export * from './projections/shadow/projection-comparison.js';
-export { projectedPositions, projectedUpTo, type Projected, type Stretch } from './projections/projection-offsets.js';
+export {
+  begunPositions,
+  projectedPositions,
+  projectedUpTo,
+  type Projected,
+  type Stretch,
+} from './projections/projection-offsets.js';
 export * from './projections/shadow/projection-shadow.js';
 export { readPositions, type ProjectionName, type ProjectionPositions } from './projections/projection-tables.js';
 export * from './projections/router-places.js';

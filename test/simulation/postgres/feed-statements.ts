@@ -58,6 +58,19 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
     },
   },
   {
+    name: 'begin partitions',
+    domain: null,
+    sign: /select \$1::text, \$2::text, unnest\(\$3::int\[\]\), 0 on conflict do nothing/,
+    act: (tables, _statement, [projection, topic, partitions]) => {
+      for (const partition of partitions as readonly number[]) {
+        const key = offsetKey(projection, topic, partition);
+        if (tables.offsets.get(key) === undefined)
+          tables.offsets.set(key, { projection, topic, partition, next_offset: 0 });
+      }
+      return [];
+    },
+  },
+  {
     name: 'places of projection',
     domain: null,
     sign: /^\s*select partition, next_offset(, anchor)? from projection_offsets where projection = \$1 and topic = \$2/,

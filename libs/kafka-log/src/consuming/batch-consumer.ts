@@ -159,6 +159,7 @@ export class BatchConsumer {
       health,
       stopped: this.#stopped,
       source: options.positions ?? committedPositions(connection, options.groupId),
+      startsAtSource: options.positions !== undefined,
       hold: (...held) => {
         this.#pauses.hold(...held);
       },

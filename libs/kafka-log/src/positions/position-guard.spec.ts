@@ -12,8 +12,11 @@ const COMMITTED: Position = { next: 6, anchor: null };
 
 let committed: Position | undefined;
 let end: number;
+let movedTo: readonly number[];
 
-function aGuard(isAway = () => false): PositionGuard {
+function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
+  const moved: number[] = [];
+  movedTo = moved;
   const metrics = new Metrics();
   const logger = createLogger('silent', 'test');
   const health = new HealthBoard();
@@ -34,7 +37,10 @@ function aGuard(isAway = () => false): PositionGuard {
     stopped: new StoppedPartitions({ groupId: 'gapless-sequencer', group: 'sequencer' }, metrics, logger, health),
     source: () => Promise.resolve(new Map(committed === undefined ? [] : [[0, committed] as const])),
     hold: () => undefined,
-    moveTo: () => undefined,
+    startsAtSource,
+    moveTo: (_topic, _partition, offset) => {
+      moved.push(offset);
+    },
   });
 }
 
@@ -70,6 +76,18 @@ describe('PositionGuard', () => {
     end = 6;
     await lookAgain(guard);
     expect(await guard.admits(TOPIC, 0)).toBe(true);
+    await guard.stop();
+  });
+
+  it.each([
+    [true, [6]],
+    [false, []],
+  ])('moves to the position before it admits anything, if that is not the committed one (%s)', async (own, moves) => {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard(undefined, own);
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(movedTo).toEqual(moves);
     await guard.stop();
   });
 

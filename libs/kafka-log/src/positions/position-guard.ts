@@ -28,6 +28,8 @@ export interface PositionGuardUse {
   readonly stopped: StoppedPartitions;
   /** Returns where the group continues after an assignment. */
   readonly source: PositionSource;
+  /** Whether the source is not the committed offsets: they can be ahead of it, and nothing would read what is between. */
+  readonly startsAtSource: boolean;
   /** Pauses fetching of a partition, or resumes it. */
   readonly hold: (topic: string, partition: number, isHeld: boolean) => void;
   readonly moveTo: (topic: string, partition: number, offset: number) => void;
@@ -280,6 +282,15 @@ export class PositionGuard {
       return;
     }
     if (verdict.kind === 'removed') this.#skipRemoved(standing, verdict);
+    const { position, sourced } = standing;
+    if (
+      this.use.startsAtSource &&
+      checked !== undefined &&
+      position === null &&
+      asked === null &&
+      sourced !== undefined
+    )
+      this.use.moveTo(topic, partition, Math.max(sourced.next, checked.begin));
     const wasHeld = asked !== null || standing.state === 'stopped';
     standing.asked = null;
     standing.state = 'fits';

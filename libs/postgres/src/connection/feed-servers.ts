@@ -65,6 +65,11 @@ export class FeedServers<Store extends AnyStore> {
     return this.#ofOrg(orgId).store === this.main;
   }
 
+  /** Whether the database holds the feed of a partition of the log. */
+  isAt(store: Store, partition: number): boolean {
+    return this.#at(partition).store === store;
+  }
+
   isAway(orgId: OrgId): boolean {
     return this.#away.has(this.#ofOrg(orgId).place);
   }

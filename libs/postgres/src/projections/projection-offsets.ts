@@ -104,6 +104,32 @@ export async function projectedPositions(
   );
 }
 
+/**
+ * Like `projectedPositions`, for the projector of these partitions. Those without a position begin at the first record: a
+ * database that has lost its positions must not go on in the middle.
+ */
+export async function begunPositions(
+  store: Store,
+  projection: string,
+  topic: string,
+  partitions: readonly number[],
+  parse: (anchor: string | null) => Anchor | null,
+): Promise<ReadonlyMap<number, Position>> {
+  await Promise.all(
+    storesOf(store, projection).map((each) => {
+      const own = partitions.filter((partition) => projection !== 'feed' || store.feed.isAt(each, partition));
+      return own.length === 0 ? [] : each.query(BEGIN, [projection, topic, own]);
+    }),
+  );
+  return projectedPositions(store, projection, topic, parse);
+}
+
+const BEGIN = `
+  with started as (
+    insert into projection_offsets (projection, topic, partition, next_offset)
+    select $1::text, $2::text, unnest($3::int[]), 0 on conflict do nothing
+  ) select 1`;
+
 /** The projection's offset in each partition, as this process last knew it. */
 export class ProjectionOffsets {
   readonly #known = new Map<string, number>();
