@@ -65,12 +65,18 @@ describe('the output of the log', () => {
   it('keeps lines while the disk is full, and counts those that are lost', () => {
     const full = openSync('/dev/full', 'w');
     let isFull = true;
-    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from) => writeSync(isFull ? full : fd, bytes, from));
+    let writes = 0;
+    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from, length) => {
+      writes++;
+      return writeSync(isFull ? full : fd, bytes, from, length);
+    });
     const other = createLogger('info', 'test', output);
     for (let line = 0; line < 1_200; line++) other.info({ filling: 'x'.repeat(1_000) }, String(line));
     other.warn('while it is full');
     jest.advanceTimersByTime(60_000);
     expect(told()).toEqual([]);
+    // One for each half second, not for each line.
+    expect(writes).toBeLessThan(130);
     isFull = false;
     jest.advanceTimersByTime(500);
     other.info('after it');
@@ -95,6 +101,20 @@ describe('the output of the log', () => {
     isBusy = false;
     jest.advanceTimersByTime(20);
     expect(written()).toEqual(['one']);
+  });
+
+  it('writes whole lines, as many at once as a pipe takes without mixing them', () => {
+    const pieces: string[] = [];
+    const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from, length) => {
+      pieces.push(bytes.toString('utf8', from, from + length));
+      return writeSync(fd, bytes, from, length);
+    });
+    const other = createLogger('info', 'test', output);
+    for (let line = 0; line < 40; line++) other.info({ filling: 'ä'.repeat(line * 10) }, String(line));
+    other.warn({ filling: 'x'.repeat(10_000) }, 'long');
+    expect(written()).toEqual([...Array.from({ length: 40 }, (_, line) => String(line)), 'long']);
+    expect(pieces.every((piece) => piece.endsWith('\n'))).toBe(true);
+    expect(pieces.filter((piece) => Buffer.byteLength(piece) > 4_096)).toHaveLength(1);
   });
 
   it('counts the lost lines when the process ends, too', () => {

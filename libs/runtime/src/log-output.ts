@@ -10,6 +10,8 @@ const WAITING_LEVEL = pino.levels.values['info'] ?? 0;
 const WAIT_MS = 100;
 /** Characters that wait at most, unless they cannot be written. */
 const WAITING = 8 * 1024;
+/** Bytes of one write. A pipe takes as many of them as a whole, so that lines of two threads do not mix. */
+const PIECE = 4 * 1024;
 /** Characters that are kept while they cannot be written. */
 const KEPT = 1024 * 1024;
 /** When lines that could not be written are tried again, milliseconds. */
@@ -33,6 +35,8 @@ export class LogOutput implements DestinationStream {
   #waiting = '';
   #lost = 0;
   #isClosed = false;
+  /** Whether the last write failed. The timer tries again, not each line. */
+  #isBlocked = false;
   #timer: NodeJS.Timeout | undefined;
   static #standard: LogOutput | undefined;
 
@@ -43,7 +47,7 @@ export class LogOutput implements DestinationStream {
 
   constructor(
     private readonly fd: number,
-    private readonly writeSync: (fd: number, bytes: Buffer, from: number) => number = writeToFile,
+    private readonly writeSync: (fd: number, bytes: Buffer, from: number, length: number) => number = writeToFile,
   ) {
     process.once('exit', () => {
       this.end();
@@ -54,8 +58,7 @@ export class LogOutput implements DestinationStream {
     if (this.#isClosed) return;
     if (this.#lost > 0 || this.#waiting.length + line.length > KEPT) this.#lost++;
     else this.#waiting += line;
-    // After a failure, the timer tries again, not each line.
-    if (this.#lost > 0) return;
+    if (this.#isBlocked) return;
     if (this.lastLevel > WAITING_LEVEL || this.#waiting.length > WAITING) this.#flush();
     else this.#flushIn(WAIT_MS);
   }
@@ -77,13 +80,17 @@ export class LogOutput implements DestinationStream {
   #flush(): string | undefined {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#isBlocked = false;
     const bytes = Buffer.from(this.#waiting);
     let written = 0;
     try {
-      while (written < bytes.length) written += this.writeSync(this.fd, bytes, written);
+      while (written < bytes.length) {
+        written += this.writeSync(this.fd, bytes, written, endOfPiece(bytes, written) - written);
+      }
       this.#waiting = '';
     } catch (error) {
       this.#waiting = bytes.toString('utf8', written);
+      this.#isBlocked = true;
       const { code } = error as NodeJS.ErrnoException;
       // Nobody reads the pipe any more.
       if (code === 'EPIPE') this.#isClosed = true;
@@ -95,4 +102,11 @@ export class LogOutput implements DestinationStream {
     this.#lost = 0;
     return this.#flush();
   }
+}
+
+/** Returns the end of the lines from there on that fit into a piece, or of one line that does not. */
+function endOfPiece(bytes: Buffer, from: number): number {
+  if (bytes.length - from <= PIECE) return bytes.length;
+  const end = bytes.lastIndexOf('\n', from + PIECE - 1);
+  return 1 + (end >= from ? end : bytes.indexOf('\n', from));
 }

@@ -16,8 +16,11 @@ export class FeedServerAwayError extends GaplessError {
   }
 }
 
-/** SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources, a limit on idle transactions. */
-const AWAY = /^(08|57P|53|25P03)/;
+/**
+ * SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources. And of a connection that
+ * cannot be used any more: a transaction was idle for too long, or a pooler has dropped what was prepared.
+ */
+const AWAY = /^(08|57P|53|25P03|26000)/;
 const AWAY_ERRORS = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],

@@ -113,3 +113,13 @@ describe('a connection', () => {
     expect(new Set(modes.map(({ pid }) => pid)).size).toBe(1);
   });
 });
+
+describe('a connection whose prepared statements were dropped, as poolers do', () => {
+  it('does not return to the pool', async () => {
+    const read = () => store.prepared<{ n: number }>('one', 'select 1 as n', []);
+    await read();
+    await store.prepared('dropping', 'deallocate all', []);
+    await expect(read()).rejects.toMatchObject({ code: '26000' });
+    expect(await read()).toEqual([{ n: 1 }]);
+  });
+});
