@@ -91,16 +91,16 @@ describe('the output of the log', () => {
     ]);
   });
 
-  it('goes on after a reader that was slow for a moment', () => {
+  it.each([90, 97, 104, 111])('goes on after a reader that was slow for a moment, after %d bytes', (most) => {
     let isBusy = true;
     const output = new LogOutput(openSync(file, 'a'), (fd, bytes, from) => {
-      if (isBusy && from > 0) throw Object.assign(new Error('write EAGAIN'), { code: 'EAGAIN' });
+      if (isBusy && from > most) throw Object.assign(new Error('write EAGAIN'), { code: 'EAGAIN' });
       return writeSync(fd, bytes, from, Math.min(7, bytes.length - from));
     });
-    createLogger('info', 'test', output).warn('one');
+    createLogger('info', 'test', output).warn('äöü€😀ß'.repeat(9));
     isBusy = false;
     jest.advanceTimersByTime(20);
-    expect(written()).toEqual(['one']);
+    expect(written()).toEqual(['äöü€😀ß'.repeat(9)]);
   });
 
   it('writes whole lines, as many at once as a pipe takes without mixing them', () => {

@@ -22,6 +22,8 @@ const NEXT_PART_MS = 20;
 const LAST_TRIES = 100;
 const LAST_TRY_MS = 20;
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * Writes lines to a file descriptor, several at a time: with a write for each line, the log takes a twentieth of the CPU
  * of a burst. Warnings and errors are written at once, with what waits before them. Never throws, and never waits: a
@@ -32,6 +34,8 @@ export class LogOutput implements DestinationStream {
   /** pino sets `lastLevel` before each line. */
   readonly [METADATA] = true;
   lastLevel = 0;
+  /** What could not be written, as bytes: it may begin in the middle of a character. */
+  #rest: Buffer = NOTHING;
   #waiting = '';
   #lost = 0;
   #isClosed = false;
@@ -56,7 +60,7 @@ export class LogOutput implements DestinationStream {
 
   write(line: string): void {
     if (this.#isClosed) return;
-    if (this.#lost > 0 || this.#waiting.length + line.length > KEPT) this.#lost++;
+    if (this.#lost > 0 || this.#rest.length + this.#waiting.length + line.length > KEPT) this.#lost++;
     else this.#waiting += line;
     if (this.#isBlocked) return;
     if (this.lastLevel > WAITING_LEVEL || this.#waiting.length > WAITING) this.#flush();
@@ -81,15 +85,15 @@ export class LogOutput implements DestinationStream {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isBlocked = false;
-    const bytes = Buffer.from(this.#waiting);
+    const bytes = Buffer.concat([this.#rest, Buffer.from(this.#waiting)]);
+    [this.#rest, this.#waiting] = [NOTHING, ''];
     let written = 0;
     try {
       while (written < bytes.length) {
         written += this.writeSync(this.fd, bytes, written, endOfPiece(bytes, written) - written);
       }
-      this.#waiting = '';
     } catch (error) {
-      this.#waiting = bytes.toString('utf8', written);
+      this.#rest = bytes.subarray(written);
       this.#isBlocked = true;
       const { code } = error as NodeJS.ErrnoException;
       // Nobody reads the pipe any more.
