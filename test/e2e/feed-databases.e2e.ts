@@ -228,6 +228,31 @@ describe('a feed on three servers', () => {
     await expectFeedsAsLogged();
   });
 
+  it('is read while it takes no writes, and says so', async () => {
+    const { api } = orgs[1]!;
+    const name = databaseName(second.url);
+    const database = new URL(second.url).pathname.slice(1);
+    const admin = new Client({ connectionString: second.url });
+    await admin.connect();
+    const renew = `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()`;
+    await admin.query(`alter database "${database}" set default_transaction_read_only = on`);
+    await admin.query(renew, [database]);
+    await untilShownAway(name);
+    expect((await readiness()).parts[`feed database ${name}`]).toMatchObject({
+      reason: expect.stringMatching(/no writes/),
+    });
+    const before = await eventually(() => api.feed());
+    await eventually(() => api.emit([{ event: 'ticket.created', data: { n: 1 } }]));
+    await admin.query('set default_transaction_read_only = off');
+    await admin.query(`alter database "${database}" reset default_transaction_read_only`);
+    await admin.query(renew, [database]);
+    await admin.end();
+    await eventually(async () => {
+      expect(await api.feed()).toHaveLength(before.length + 1);
+    }, PATIENCE);
+    await expectFeedsAsLogged();
+  });
+
   it('is not ready while another database is in place of the main one', async () => {
     await replaced(list[0]!, `create database "%" template "${KEPT}"`, async (other) => {
       await other.query(`update installation set id = gen_random_uuid()`);

@@ -78,9 +78,15 @@ export class FeedServersWatch extends RegularWork {
 
   async #look(server: FeedServer, probe: PostgresProbe): Promise<void> {
     try {
-      if (this.store.feed.hasJoined(server)) this.places.checkJoined(server, await probe.ask());
-      else await this.places.join(server);
-      this.#isBack(server);
+      if (!this.store.feed.hasJoined(server)) {
+        await this.places.join(server);
+        this.#isBack(server);
+        return;
+      }
+      const found = await probe.ask();
+      this.places.checkJoined(server, found);
+      if (found?.is_read_only === true) this.#isReadOnly(server);
+      else this.#isBack(server);
     } catch (error) {
       // A database that was away may turn out to be the wrong one.
       this.#isAway(server, error instanceof OperatorError ? error.message : awayReason(error));
@@ -94,8 +100,18 @@ export class FeedServersWatch extends RegularWork {
     if (this.#reported.delete(server)) this.logger.info({ server: server.name }, 'feed_server.back');
   }
 
+  /** Its events can be read, and no others come. */
+  #isReadOnly(server: FeedServer): void {
+    this.store.feed.back(server);
+    this.#report(server, 'it takes no writes: it is a standby, or default_transaction_read_only is on');
+  }
+
   #isAway(server: FeedServer, reason: string): void {
     this.store.feed.away(server, reason);
+    this.#report(server, reason);
+  }
+
+  #report(server: FeedServer, reason: string): void {
     this.health.degraded(partOf(server), reason);
     this.metrics.set('gapless_feed_server_up', { server: server.name }, 0);
     if (this.#reported.get(server) === reason) return;

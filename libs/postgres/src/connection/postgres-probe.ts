@@ -6,6 +6,13 @@ export interface PostgresProbeOptions {
   readonly applicationName: string;
 }
 
+/** What a database says about itself. */
+export interface ProbedPlace extends PlaceRow {
+  readonly is_read_only: boolean;
+}
+
+const PROBE_SQL = `select place.*, current_setting('transaction_read_only') = 'on' as is_read_only from (${PLACE_SQL}) place`;
+
 /** A server that does not answer within this time is away. */
 const ANSWER_MS = 3_000;
 
@@ -17,10 +24,10 @@ export class PostgresProbe {
 
   /**
    * Asks which installation the database belongs to, because another one may be in its place now.
-   * @returns `null` if it belongs to none yet
+   * @returns `null` if it belongs to none yet, otherwise also whether it takes writes
    * @throws when Postgres answers neither on the connection of the last time nor on a new one, within 9 s
    */
-  async ask(): Promise<PlaceRow | null> {
+  async ask(): Promise<ProbedPlace | null> {
     if (this.#client !== null) {
       try {
         return await placeOf(this.#client);
@@ -54,7 +61,7 @@ export class PostgresProbe {
   }
 }
 
-async function placeOf(client: Client): Promise<PlaceRow | null> {
-  const { rows } = await client.query<PlaceRow>(PLACE_SQL);
+async function placeOf(client: Client): Promise<ProbedPlace | null> {
+  const { rows } = await client.query<ProbedPlace>(PROBE_SQL);
   return rows[0] ?? null;
 }
