@@ -39,7 +39,10 @@ describe('judgeReplica', () => {
   });
 
   it('refuses one that was ahead of what its primary has now', () => {
-    expect(judgeReplica(REPLICA, PRIMARIES, 101n)).toMatchObject({ kind: 'refuse', reason: expect.stringMatching(/ahead/) });
+    expect(judgeReplica(REPLICA, PRIMARIES, 101n)).toMatchObject({
+      kind: 'refuse',
+      reason: expect.stringMatching(/ahead/),
+    });
   });
 });
 

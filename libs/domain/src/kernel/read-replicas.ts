@@ -18,8 +18,7 @@ export interface PrimaryLook extends DatabaseLook {
 }
 
 export type ReplicaVerdict =
-  | { readonly kind: 'standby'; readonly primary: PrimaryLook }
-  | { readonly kind: 'refuse'; readonly reason: string };
+  { readonly kind: 'standby'; readonly primary: PrimaryLook } | { readonly kind: 'refuse'; readonly reason: string };
 
 /**
  * Judges which of the databases a listed replica is a standby of.
@@ -32,7 +31,8 @@ export function judgeReplica(
   replayedBefore: bigint | null = null,
 ): ReplicaVerdict {
   const refuse = (reason: string): ReplicaVerdict => ({ kind: 'refuse', reason });
-  if (!replica.isStandby) return refuse('It is no standby: it accepts writes. It was promoted, or is the wrong server.');
+  if (!replica.isStandby)
+    return refuse('It is no standby: it accepts writes. It was promoted, or is the wrong server.');
   if (replica.installation === null) return refuse('It belongs to no installation yet.');
   const ours = primaries.find(({ installation }) => installation !== null)?.installation ?? replica.installation;
   if (replica.installation !== ours)
@@ -40,8 +40,11 @@ export function judgeReplica(
   if (replica.feedPlace === null) return refuse('It holds no feed: list standbys of the databases that do.');
   const primary = primaries.find(({ feedPlace }) => feedPlace === replica.feedPlace);
   if (primary === undefined)
-    return refuse(`It holds part ${replica.feedPlace + 1} of the feed, and the database of that part cannot be reached.`);
-  if (primary.systemId !== replica.systemId) return refuse('It is a standby of another server, with a copy of the feed.');
+    return refuse(
+      `It holds part ${replica.feedPlace + 1} of the feed, and the database of that part cannot be reached.`,
+    );
+  if (primary.systemId !== replica.systemId)
+    return refuse('It is a standby of another server, with a copy of the feed.');
   if (replayedBefore !== null && replayedBefore > primary.walEnd)
     return refuse('It is ahead of its primary: it follows another server.');
   return { kind: 'standby', primary };

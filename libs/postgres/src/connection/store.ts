@@ -105,6 +105,8 @@ export interface ReplicaOptions extends ReadReplicasOptions {
   readonly databaseUrls: readonly string[];
 }
 
+const ALL_IN_ONE: FeedSpread = { databaseUrls: [], partitionOf: () => 0 };
+
 const NO_REPLICAS: ReplicaOptions = {
   databaseUrls: [],
   maxLagMs: 0,
@@ -181,37 +183,30 @@ export class Store {
   }
 
   #feedServers(): FeedServers<Store> {
-    const { feed, replicas, ...own } = this.#options;
-    const { databaseUrls = [], partitionOf = () => 0 } = feed ?? {};
-    const main = databaseName(own.databaseUrl);
-    const storeOf = (databaseUrl: string) =>
-      databaseName(databaseUrl) === main
-        ? this
-        : new Store({
-            ...own,
-            databaseUrl,
-            tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
-          });
-    const urls = databaseUrls.length === 0 ? [own.databaseUrl] : databaseUrls;
+    const { databaseUrl: mainUrl, feed = ALL_IN_ONE } = this.#options;
+    const main = databaseName(mainUrl);
+    const urls = feed.databaseUrls.length === 0 ? [mainUrl] : feed.databaseUrls;
     const servers = urls.map((databaseUrl, place) => {
-      return { place, name: databaseName(databaseUrl), databaseUrl, store: storeOf(databaseUrl) };
+      const name = databaseName(databaseUrl);
+      return { place, name, databaseUrl, store: name === main ? this : this.#another(databaseUrl) };
     });
-    return new FeedServers(this, servers, partitionOf);
+    return new FeedServers(this, servers, feed.partitionOf);
   }
 
   #readReplicas(): ReadReplicas<Store> {
-    const { feed, replicas = NO_REPLICAS, ...own } = this.#options;
+    const { replicas = NO_REPLICAS } = this.#options;
     const all = replicas.databaseUrls.map((databaseUrl) => {
-      const store = new Store({
-        ...own,
-        databaseUrl,
-        tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
-        migratesWhenOpened: false,
-        queryTimeoutMs: REPLICA_READ_MS,
-      });
+      const store = this.#another(databaseUrl, { migratesWhenOpened: false, queryTimeoutMs: REPLICA_READ_MS });
       return { name: databaseName(databaseUrl), databaseUrl, store };
     });
     return new ReadReplicas(all, replicas);
+  }
+
+  /** Makes the store of another database. */
+  #another(databaseUrl: string, changes: Partial<StoreOptions> = {}): Store {
+    const tenantDatabaseUrl = withLoginOf(this.#options.tenantDatabaseUrl ?? null, databaseUrl);
+    const alone = { feed: ALL_IN_ONE, replicas: NO_REPLICAS };
+    return new Store({ ...this.#options, ...alone, databaseUrl, tenantDatabaseUrl, ...changes });
   }
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */

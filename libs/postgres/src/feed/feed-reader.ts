@@ -249,8 +249,8 @@ export class FeedReader {
   }
 
   /**
-   * Reads a page that is far behind the head from a replica, and the head from the primary at the same time. The log only
-   * grows, so a page that ends below the last event of the replica is the same in both.
+   * Reads a page of older events from a replica, and the head from the primary at the same time. The log only grows, so
+   * a page that ends below the last event of the replica is the same in both.
    * @returns `undefined` if the page has to come from the primary
    */
   async #fromReplica(
@@ -276,7 +276,7 @@ export class FeedReader {
     return row ? { ...row, head: String(Math.max(Number(head), Number(row.head))) } : undefined;
   }
 
-  /** Remembers the head of the org: it says which pages are far behind. */
+  /** Remembers the head of the org: it says which pages have older events only. */
   #noteHead(orgId: OrgId, headSeq: Seq): void {
     if (this.store.replicas.all.length === 0) return;
     this.#heads.delete(orgId);

@@ -76,8 +76,8 @@ async function untilItServes(one = look): Promise<void> {
   }, PATIENCE);
 }
 
-async function write(count: number, size = 100): Promise<void> {
-  const first = Number((await alone.feed.head(orgId)) ?? 0);
+async function write(count: number, appendedAtMs = Date.now()): Promise<void> {
+  const first = Number(await alone.feed.head(orgId));
   const events = oneTo(count).map((n) => ({
     offset: offset + n - 1,
     orgId,
@@ -85,8 +85,8 @@ async function write(count: number, size = 100): Promise<void> {
     id: `evt_${orgId.replaceAll('-', '').slice(0, 20)}${String(first + n).padStart(8, '0')}` as EventId,
     event: n % 3 === 0 ? 'ticket.reply' : 'ticket.created',
     widgetId: null,
-    appendedAtMs: Date.now(),
-    envelope: Buffer.from(`{"seq":${first + n},"text":"ä\\"${'x'.repeat(size)}"}`),
+    appendedAtMs,
+    envelope: Buffer.from(`{"seq":${first + n},"text":"ä\\"${'x'.repeat(100)}"}`),
   }));
   const stretch = { projection: 'feed', topic: 'log', partition: 0, firstOffset: offset } as const;
   offset += count;
@@ -203,6 +203,20 @@ describe('pages from a replica', () => {
     }
   });
 
+  it('come from the primary if the replica has nothing that retention keeps', async () => {
+    await write(20, Date.now() - 31 * DAY_MS);
+    await untilReplayed();
+    await standby.pauseReplay(true);
+    try {
+      await write(10);
+      const query = { since: 0 as Seq, until: 15 as Seq };
+      expect(await pageOf(await aReader(), query)).toMatchObject({ elements: '', oldestSeq: 21, headSeq: 30 });
+      expect(reads).toEqual(['behind']);
+    } finally {
+      await standby.pauseReplay(false);
+    }
+  });
+
   it('show one organization alone, with the account for requests', async () => {
     await write(20);
     await untilReplayed();
@@ -212,52 +226,70 @@ describe('pages from a replica', () => {
     expect(await replica.preparedForOrg(orgId, 'count', 'select 1 from events', [])).toHaveLength(20);
     const [row] = await replica.preparedForOrg<{ name: string }>(orgId, 'me', 'select session_user as name', []);
     expect(row?.name).toMatch(/^gapless_requests_/);
+    // The looks need no more rights than any account has.
+    const [rights] = await replica.preparedForOrg<{ has_all: boolean }>(
+      orgId,
+      'rights',
+      `select bool_and(has_function_privilege(name, 'execute')) as has_all
+       from unnest(array['pg_control_system()', 'pg_last_wal_replay_lsn()', 'pg_current_wal_flush_lsn()']) as name`,
+      [],
+    );
+    expect(rights).toEqual({ has_all: true });
   });
 
   it('show a reader every event once and in order, whatever the replica lags', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(
-          fc.oneof(
-            { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const), limit: fc.integer({ min: 1, max: 8 }) }) },
-            { weight: 2, arbitrary: fc.record({ do: fc.constant('write' as const), count: fc.integer({ min: 1, max: 20 }) }) },
-            { weight: 1, arbitrary: fc.constant({ do: 'pause' as const }) },
-            { weight: 2, arbitrary: fc.constant({ do: 'catch up' as const }) },
+    try {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(
+            fc.oneof(
+              {
+                weight: 4,
+                arbitrary: fc.record({ do: fc.constant('read' as const), limit: fc.integer({ min: 1, max: 8 }) }),
+              },
+              {
+                weight: 2,
+                arbitrary: fc.record({ do: fc.constant('write' as const), count: fc.integer({ min: 1, max: 20 }) }),
+              },
+              { weight: 1, arbitrary: fc.constant({ do: 'pause' as const }) },
+              { weight: 2, arbitrary: fc.constant({ do: 'catch up' as const }) },
+            ),
+            { minLength: 5, maxLength: 30 },
           ),
-          { minLength: 5, maxLength: 30 },
-        ),
-        async (steps) => {
-          orgId = anOrgId();
-          const readers = [readerOf(store), readerOf(store)];
-          const seen: number[] = [];
-          let [written, head, turn] = [0, 0, 0];
-          const read = async (limit: number): Promise<boolean> => {
-            const page = await pageOf(readers[turn++ % 2]!, { since: (seen.at(-1) ?? 0) as Seq, limit });
-            seen.push(...page.items.map(({ seq }) => Number(seq)));
-            expect(page.headSeq).toBe(written);
-            expect(page.headSeq).toBeGreaterThanOrEqual(head);
-            head = page.headSeq;
-            return page.nextSeq !== null;
-          };
-          for (const step of steps) {
-            if (step.do === 'write') {
-              await write(step.count);
-              written += step.count;
-            } else if (step.do === 'read') await read(step.limit);
-            else {
-              await standby.pauseReplay(step.do === 'pause');
-              if (step.do === 'catch up') await untilReplayed();
+          async (steps) => {
+            orgId = anOrgId();
+            const readers = [readerOf(store), readerOf(store)];
+            const seen: number[] = [];
+            let [written, head, turn] = [0, 0, 0];
+            const read = async (limit: number): Promise<boolean> => {
+              const page = await pageOf(readers[turn++ % 2]!, { since: (seen.at(-1) ?? 0) as Seq, limit });
+              seen.push(...page.items.map(({ seq }) => Number(seq)));
+              expect(page.headSeq).toBe(written);
+              expect(page.headSeq).toBeGreaterThanOrEqual(head);
+              head = page.headSeq;
+              return page.nextSeq !== null;
+            };
+            for (const step of steps) {
+              if (step.do === 'write') {
+                await write(step.count);
+                written += step.count;
+              } else if (step.do === 'read') await read(step.limit);
+              else {
+                await standby.pauseReplay(step.do === 'pause');
+                if (step.do === 'catch up') await untilReplayed();
+              }
+              // As after a good look.
+              store.replicas.serves(store.replicas.all[0]!, { place: 0, freshAtMs: Date.now() });
             }
-            // As after a good look.
-            store.replicas.serves(store.replicas.all[0]!, { place: 0, freshAtMs: Date.now() });
-          }
-          while (await read(4));
-          expect(seen).toEqual(oneTo(written));
-        },
-      ),
-      { numRuns: 25 },
-    );
-    await standby.pauseReplay(false);
+            while (await read(4));
+            expect(seen).toEqual(oneTo(written));
+          },
+        ),
+        { numRuns: 25 },
+      );
+    } finally {
+      await standby.pauseReplay(false);
+    }
     expect(new Set(reads)).toEqual(new Set(['served', 'behind']));
   });
 });
@@ -309,6 +341,18 @@ describe('a replica that cannot serve', () => {
       standby.freeze(false);
     }
     await untilItServes();
+  });
+
+  it('is left out when it has not answered in time, whatever it waits for', async () => {
+    const replica = store.replicas.all[0]!;
+    const read = store.replicas.read(
+      replica,
+      () => new Promise<never>(() => undefined),
+      () => true,
+    );
+    expect(await read).toBeNull();
+    expect(reads).toEqual(['away']);
+    expect(store.replicas.of(0, Date.now())).toBeUndefined();
   });
 
   it('is left out for a moment when it cancels a query to go on with its replay', async () => {
