@@ -100,8 +100,13 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
   alerting: GUARDED,
 };
 
-/** Shown if several databases share the feed: `feed-databases.e2e.ts`. */
-const OF_FEED_DATABASES: readonly MetricName[] = ['gapless_feed_server_up'];
+/** Shown if there are several databases or replicas: `feed-databases.e2e.ts`, `read-replicas.e2e.ts`. */
+const OF_FEED_DATABASES: readonly MetricName[] = [
+  'gapless_feed_server_up',
+  'gapless_replica_up',
+  'gapless_replica_lag_seconds',
+  'gapless_replica_reads_total',
+];
 
 /** More than one endpoint may hold of the main lane. */
 const HANGING_PUSHES = 300;

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OperatorError } from '#libs/domain';
 import { awayReason, FeedPlaces, isPassingInAMoment, PostgresProbe, Store, type FeedServer } from '#libs/postgres';
-import { HealthBoard, type Config, type Logger } from '#libs/runtime';
+import { HealthBoard, type Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { RegularWork } from './regular-work.js';
-import { CONFIG, LOGGER } from './tokens.js';
+import { LOGGER } from './tokens.js';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -19,7 +19,6 @@ export class FeedServersWatch extends RegularWork {
   #hasJoined = false;
 
   constructor(
-    @Inject(CONFIG) { projectionDatabaseUrls }: Config,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly store: Store,
     private readonly places: FeedPlaces,
@@ -28,8 +27,7 @@ export class FeedServersWatch extends RegularWork {
   ) {
     super({ everyMs: LOOK_EVERY_MS });
     for (const server of store.feed.others) {
-      const databaseUrl = projectionDatabaseUrls[server.place] ?? '';
-      this.#probes.set(server, new PostgresProbe({ databaseUrl, applicationName: 'gapless' }));
+      this.#probes.set(server, new PostgresProbe({ databaseUrl: server.databaseUrl, applicationName: 'gapless' }));
     }
   }
 

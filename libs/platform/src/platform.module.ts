@@ -1,7 +1,7 @@
 import { Global, Module, type DynamicModule, type FactoryProvider, type Type } from '@nestjs/common';
 import { systemClock } from '#libs/domain';
 import { CelFilters } from '#libs/event-filter';
-import { FeedPlaces, PostgresModule, SecretCipher, Store } from '#libs/postgres';
+import { FeedPlaces, PostgresModule, SecretCipher, Store, type ReplicaOptions } from '#libs/postgres';
 import {
   Appender,
   Appenders,
@@ -20,6 +20,7 @@ import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
 import { PostgresWatch } from './postgres-watch.js';
+import { ReplicasWatch } from './replicas-watch.js';
 import { StageKit } from './stage-kit.js';
 import { CLOCK, CONFIG, EVENT_FILTERS, LOGGER, TOPICS, TRACING } from './tokens.js';
 
@@ -41,6 +42,23 @@ export interface ProcessParts {
   readonly servesRequests: boolean;
   /** The modules of the process' stages. */
   readonly stages: readonly Type[];
+}
+
+function replicasOf(config: Config, metrics: Metrics, logger: Logger): ReplicaOptions {
+  const reported = new Map<string, string>();
+  return {
+    databaseUrls: config.databaseReadUrls,
+    maxLagMs: config.replicaMaxLagMs,
+    onRead: (server, outcome) => {
+      metrics.add('gapless_replica_reads_total', { server, outcome });
+    },
+    onFailure: (server, reason) => {
+      // Once, since the metric counts them.
+      if (reported.get(server) === reason) return;
+      reported.set(server, reason);
+      logger.warn({ server, reason }, 'replica.read_failed');
+    },
+  };
 }
 
 /** The parts of every Gapless process: settings, log, health, Kafka and Postgres. */
@@ -69,6 +87,8 @@ export class PlatformModule {
         databaseUrls: config.projectionDatabaseUrls,
         partitionOf: (orgId) => places.of(orgId),
       },
+      // Only requests read from them.
+      ...(servesRequests ? { replicas: replicasOf(config, metrics, logger) } : {}),
     });
     const filters = new CelFilters();
     const postgres = PostgresModule.over({
@@ -98,6 +118,7 @@ export class PlatformModule {
       { provide: FeedPlaces, useValue: new FeedPlaces(store) },
       FeedServersWatch,
       PostgresWatch,
+      ReplicasWatch,
     ];
     return {
       module: PlatformModule,

@@ -12,6 +12,8 @@ export { FeedServers } from './connection/feed-servers.js';
 export * from './connection/installation-row.js';
 export * from './connection/postgres-away.js';
 export * from './connection/postgres-probe.js';
+export * from './connection/replicas/read-replicas.js';
+export * from './connection/replicas/replica-look.js';
 export * from './connection/store.js';
 export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';

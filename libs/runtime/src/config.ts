@@ -11,6 +11,10 @@ export interface Config {
   readonly tenantDatabaseUrl: string | null;
   /** The databases that share the feed, by place; none: the main one holds all of it. */
   readonly projectionDatabaseUrls: readonly string[];
+  /** Standbys of these databases that the api reads pages of the feed from. */
+  readonly databaseReadUrls: readonly string[];
+  /** A standby that is further behind is not read from. */
+  readonly replicaMaxLagMs: number;
   readonly kafkaBrokers: readonly string[];
   readonly kafkaTls: boolean;
   /** Paths of PEM files. */

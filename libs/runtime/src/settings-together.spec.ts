@@ -39,6 +39,18 @@ describe('settings that belong together', () => {
     expect(found.join()).not.toContain('hunter2');
   });
 
+  it.each([
+    [TWO, []],
+    [`${TWO},${TWO}`, ['DATABASE_READ_URLS names db-2:5432/feed more than once']],
+    [SAME, ['DATABASE_READ_URLS names db-1:5432/feed, which is no replica']],
+    ['postgres://me@db-0/gapless', ['DATABASE_READ_URLS names db-0:5432/gapless, which is no replica']],
+  ])('%s as replicas have these problems', (DATABASE_READ_URLS, problems) => {
+    const primaries = { DATABASE_URL: 'postgres://me@db-0/gapless', PROJECTION_DATABASE_URLS: ONE, PARTITIONS: '12' };
+    const found = problemsTogether({ ...primaries, DATABASE_READ_URLS });
+    expect(found).toEqual(problems.map((problem) => expect.stringContaining(problem)));
+    expect(found.join()).not.toContain('hunter2');
+  });
+
   it('shows no secret', () => {
     expect(problemsTogether({ KAFKA_PASSWORD: 'hunter2' }).join()).not.toContain('hunter2');
   });

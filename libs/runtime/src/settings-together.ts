@@ -31,14 +31,27 @@ export function problemsTogether(environment: Environment): readonly string[] {
     if (isSet(name) && of('KAFKA_TLS') !== 'true') problems.push(`${name} is set, but KAFKA_TLS is not true`);
   }
   problems.push(...problemsOfDatabases(of('PROJECTION_DATABASE_URLS'), of('PARTITIONS')));
+  const primaries = [of('DATABASE_URL'), of('PROJECTION_DATABASE_URLS')].flatMap(namesOf);
+  const replicas = namesOf(of('DATABASE_READ_URLS'));
+  problems.push(...repeated('DATABASE_READ_URLS', replicas));
+  for (const name of replicas.filter((replica) => primaries.includes(replica)))
+    problems.push(`DATABASE_READ_URLS names ${name}, which is no replica: other settings name it as a primary`);
   return problems;
 }
 
-function problemsOfDatabases(list: string, partitions: string): readonly string[] {
-  const names = (parseUrls(list, 'postgres:', 'postgresql:') ?? []).map(databaseName);
-  const problems = [...new Set(names.filter((name, place) => names.indexOf(name) !== place))].map(
-    (name) => `PROJECTION_DATABASE_URLS names ${name} more than once`,
+function namesOf(list: string): readonly string[] {
+  return (list === '' ? [] : (parseUrls(list, 'postgres:', 'postgresql:') ?? [])).map(databaseName);
+}
+
+function repeated(setting: string, names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((name, place) => names.indexOf(name) !== place))].map(
+    (name) => `${setting} names ${name} more than once`,
   );
+}
+
+function problemsOfDatabases(list: string, partitions: string): readonly string[] {
+  const names = namesOf(list);
+  const problems = [...repeated('PROJECTION_DATABASE_URLS', names)];
   if (/^\d+$/.test(partitions) && names.length > Number(partitions)) {
     problems.push(
       `PROJECTION_DATABASE_URLS lists ${names.length} databases, but PARTITIONS is ${partitions}: some would hold nothing`,

@@ -71,6 +71,10 @@ function optionalUrl(name: string, protocols: readonly string[], meaning: string
   return setting<string | null>(name, ABSENT, expected, (text) => parseUrl(text, ...protocols), meaning);
 }
 
+/** Replicas are looked at every second, so a healthy one may seem to be two seconds behind. */
+const LEAST_REPLICA_LAG_MS = 3_000;
+const MOST_REPLICA_LAG_MS = 60_000;
+
 /** Every setting of a process, in the order of docs/settings.md. */
 export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } = {
   databaseUrl: secret(
@@ -99,6 +103,25 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       (text) => parseUrls(text, 'postgres:', 'postgresql:'),
       'the databases that share the feed, comma-separated; `DATABASE_URL` may be one of them; if unset, it holds all of it',
     ),
+  ),
+  databaseReadUrls: secret(
+    setting<readonly string[]>(
+      'DATABASE_READ_URLS',
+      { kind: 'absent', value: [] },
+      'postgres://user:password@host:port/database,…',
+      (text) => parseUrls(text, 'postgres:', 'postgresql:'),
+      'streaming replicas that the api reads older pages of the feed from, comma-separated',
+    ),
+  ),
+  replicaMaxLagMs: setting(
+    'REPLICA_MAX_LAG',
+    byDefault('10s'),
+    'a duration from 3s to 60s',
+    (text) => {
+      const ms = parseDuration(text) ?? 0;
+      return ms < LEAST_REPLICA_LAG_MS || ms > MOST_REPLICA_LAG_MS ? undefined : ms;
+    },
+    'how far a replica may be behind; one that is further behind is not read from',
   ),
   kafkaBrokers: setting(
     'KAFKA_BROKERS',

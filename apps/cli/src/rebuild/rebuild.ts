@@ -79,8 +79,7 @@ function partsOf({ config, store }: Installation, { projections }: RebuildReques
   const others = projections.includes('feed') ? store.feed.others : [];
   return [
     ...(inMain.length === 0 ? [] : [main]),
-    ...others.map(({ store: other, place }): RebuildPart => {
-      const databaseUrl = config.projectionDatabaseUrls[place] ?? '';
+    ...others.map(({ store: other, databaseUrl, place }): RebuildPart => {
       return { store: other, databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
     }),
   ];

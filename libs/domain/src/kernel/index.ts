@@ -9,6 +9,7 @@ export * from './json-slices.js';
 export * from './operator-error.js';
 export * from './partition-stopped.js';
 export * from './position.js';
+export * from './read-replicas.js';
 export * from './seq.js';
 export { problemOfShownText } from './shown-text.js';
 export * from './version.js';

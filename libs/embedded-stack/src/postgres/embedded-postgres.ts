@@ -59,6 +59,8 @@ export async function startEmbeddedPostgres(o: {
   readonly port?: number;
   /** Whether commits survive a crash of the machine (default true); tests set it to false. */
   readonly durable?: boolean;
+  /** Settings of the server besides the usual ones, such as those for replication; for tests. */
+  readonly settings?: Readonly<Record<string, string | number>>;
 }): Promise<EmbeddedPostgres> {
   const dataDir = resolve(o.dataDir);
   const home = join(dataDir, 'postgres');
@@ -88,7 +90,7 @@ export async function startEmbeddedPostgres(o: {
       else await initialise({ home, cluster, password, binaries, runAs, durable, signal: o.signal });
     },
     commandFor: (port) => {
-      const settings = Object.entries(postgresSettings(port, durable));
+      const settings = Object.entries({ ...postgresSettings(port, durable), ...o.settings });
       const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
       const [command, ...args] = [...runAs.prefix, binaries.postgres, '-D', cluster, ...flags];
       return Promise.resolve({

@@ -13,6 +13,7 @@ export interface PlacedServer<Store extends AnyStore> {
   readonly place: number;
   /** `host:port/database`, without the account. */
   readonly name: string;
+  readonly databaseUrl: string;
   readonly store: Store;
 }
 
@@ -58,6 +59,11 @@ export class FeedServers<Store extends AnyStore> {
     const reason = this.#away.get(server.place);
     if (reason !== undefined) throw new FeedServerAwayError(server.name, reason);
     return server.store;
+  }
+
+  /** Returns the place of the database with the feed of the org. */
+  placeOf(orgId: OrgId): number {
+    return this.#ofOrg(orgId).place;
   }
 
   /** Whether the main database holds the feed of the org. */
@@ -126,6 +132,11 @@ export class FeedServers<Store extends AnyStore> {
    */
   async headSql(orgId: OrgId): Promise<string> {
     if (this.isInMain(orgId)) return `coalesce((select last_seq from org_heads where org_id = '${orgId}'), 0)`;
+    return this.head(orgId);
+  }
+
+  /** Returns the last seq of the org in the feed, 0 without events. */
+  async head(orgId: OrgId): Promise<string> {
     const [row] = await this.of(orgId).prepared<{ last_seq: string }>(
       'head_of_org',
       'select last_seq from org_heads where org_id = $1',

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, type QueryResultRow } from 'pg';
 import { PLACE_SQL, type PlaceRow } from './feed-places.js';
 
 export interface PostgresProbeOptions {
@@ -16,7 +16,7 @@ const PROBE_SQL = `select place.*, current_setting('transaction_read_only') = 'o
 /** A server that does not answer within this time is away. */
 const ANSWER_MS = 3_000;
 
-/** Asks Postgres for a sign of life, over a connection of its own: all of the pool may be busy. */
+/** Asks Postgres for a sign of life or something short, over a connection of its own: all of the pool may be busy. */
 export class PostgresProbe {
   #client: Client | null = null;
 
@@ -28,15 +28,24 @@ export class PostgresProbe {
    * @throws when Postgres answers neither on the connection of the last time nor on a new one, within 9 s
    */
   async ask(): Promise<ProbedPlace | null> {
-    if (this.#client !== null) {
-      try {
-        return await placeOf(this.#client);
-      } catch {
-        this.close();
-      }
+    const isConnected = this.#client !== null;
+    const read = () => this.read<ProbedPlace>(PROBE_SQL);
+    const [place] = await read().catch((error: unknown) => {
+      if (!isConnected) throw error;
+      return read();
+    });
+    return place ?? null;
+  }
+
+  /** Reads something short. @throws when it fails, after at most 6 s; the next call connects again */
+  async read<Row>(sql: string): Promise<readonly Row[]> {
+    this.#client ??= await this.#connected();
+    try {
+      return (await this.#client.query<Row & QueryResultRow>(sql)).rows;
+    } catch (error) {
+      this.close();
+      throw error;
     }
-    this.#client = await this.#connected();
-    return placeOf(this.#client);
   }
 
   close(): void {
@@ -59,9 +68,4 @@ export class PostgresProbe {
     await client.connect();
     return client;
   }
-}
-
-async function placeOf(client: Client): Promise<ProbedPlace | null> {
-  const { rows } = await client.query<ProbedPlace>(PROBE_SQL);
-  return rows[0] ?? null;
 }

@@ -13,6 +13,7 @@ import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
 import { awayReason, isPostgresAway } from './postgres-away.js';
+import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
 
 const POOL_SIZE = 20;
@@ -86,6 +87,8 @@ export interface StoreOptions {
   readonly servesRequests?: boolean;
   /** The databases that share the feed. Default: this one holds all of it. */
   readonly feed?: FeedSpread;
+  /** The standbys that pages of the feed may be read from. Default: none. */
+  readonly replicas?: ReplicaOptions;
   /** An existing schema that precedes `public` in the search path, and is migrated instead of it. */
   readonly shadowSchema?: string;
 }
@@ -96,6 +99,20 @@ export interface FeedSpread {
   readonly databaseUrls: readonly string[];
   readonly partitionOf: (orgId: OrgId) => number;
 }
+
+/** The standbys that pages of the feed may be read from. */
+export interface ReplicaOptions extends ReadReplicasOptions {
+  readonly databaseUrls: readonly string[];
+}
+
+const ALL_IN_ONE: FeedSpread = { databaseUrls: [], partitionOf: () => 0 };
+
+const NO_REPLICAS: ReplicaOptions = {
+  databaseUrls: [],
+  maxLagMs: 0,
+  onRead: () => undefined,
+  onFailure: () => undefined,
+};
 
 /** The schema is older than this code, and another process has to migrate it. */
 export class SchemaBehindError extends OperatorError {
@@ -113,6 +130,8 @@ export class Store {
   readonly dataSource: DataSource;
   /** The databases that hold the feed. */
   readonly feed: FeedServers<Store>;
+  /** The standbys that pages of the feed may be read from. */
+  readonly replicas: ReadReplicas<Store>;
   readonly #settings: PostgresDataSourceOptions;
   readonly #logger: Logger;
   readonly #migratesWhenOpened: boolean;
@@ -160,23 +179,34 @@ export class Store {
       poolSize: hasTenantPool ? POOL_SIZE - TENANT_POOL_SIZE : POOL_SIZE,
     });
     this.feed = this.#feedServers();
+    this.replicas = this.#readReplicas();
   }
 
   #feedServers(): FeedServers<Store> {
-    const { feed, ...own } = this.#options;
-    const { databaseUrls = [], partitionOf = () => 0 } = feed ?? {};
-    const main = databaseName(own.databaseUrl);
-    const storeOf = (databaseUrl: string) =>
-      databaseName(databaseUrl) === main
-        ? this
-        : new Store({
-            ...own,
-            databaseUrl,
-            tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
-          });
-    const urls = databaseUrls.length === 0 ? [own.databaseUrl] : databaseUrls;
-    const servers = urls.map((url, place) => ({ place, name: databaseName(url), store: storeOf(url) }));
-    return new FeedServers(this, servers, partitionOf);
+    const { databaseUrl: mainUrl, feed = ALL_IN_ONE } = this.#options;
+    const main = databaseName(mainUrl);
+    const urls = feed.databaseUrls.length === 0 ? [mainUrl] : feed.databaseUrls;
+    const servers = urls.map((databaseUrl, place) => {
+      const name = databaseName(databaseUrl);
+      return { place, name, databaseUrl, store: name === main ? this : this.#another(databaseUrl) };
+    });
+    return new FeedServers(this, servers, feed.partitionOf);
+  }
+
+  #readReplicas(): ReadReplicas<Store> {
+    const { replicas = NO_REPLICAS } = this.#options;
+    const all = replicas.databaseUrls.map((databaseUrl) => {
+      const store = this.#another(databaseUrl, { migratesWhenOpened: false, queryTimeoutMs: REPLICA_READ_MS });
+      return { name: databaseName(databaseUrl), databaseUrl, store };
+    });
+    return new ReadReplicas(all, replicas);
+  }
+
+  /** Makes the store of another database. */
+  #another(databaseUrl: string, changes: Partial<StoreOptions> = {}): Store {
+    const tenantDatabaseUrl = withLoginOf(this.#options.tenantDatabaseUrl ?? null, databaseUrl);
+    const alone = { feed: ALL_IN_ONE, replicas: NO_REPLICAS };
+    return new Store({ ...this.#options, ...alone, databaseUrl, tenantDatabaseUrl, ...changes });
   }
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */
@@ -207,10 +237,10 @@ export class Store {
     return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
   }
 
-  /** Its pools, and those of the other databases that share the feed. */
+  /** Its pools, those of the other databases that share the feed, and those of replicas. */
   get #pools(): readonly Pool[] {
     const own = this.isOpen ? [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])] : [];
-    return [...own, ...this.feed.others.flatMap(({ store }) => store.#pools)];
+    return [...own, ...[...this.feed.others, ...this.replicas.all].flatMap(({ store }) => store.#pools)];
   }
 
   /** Whether the store is open for queries. */
@@ -218,9 +248,9 @@ export class Store {
     return this.dataSource.isInitialized;
   }
 
-  /** Closes the store, and those of the other databases that share the feed. */
+  /** Closes the store, those of the other databases that share the feed, and those of replicas. */
   async close(): Promise<void> {
-    await this.feed.close();
+    await Promise.all([this.feed.close(), this.replicas.close()]);
     const tenants = await this.#tenants?.catch(() => null);
     if (tenants?.isInitialized === true) await tenants.destroy();
     if (this.dataSource.isInitialized) await this.dataSource.destroy();

@@ -174,10 +174,37 @@ function nextOf(last: Seq, isDescending: boolean): Seq {
   return isDescending ? ((last - 1) as Seq) : last;
 }
 
+/** Reads a page from a database. */
+type PageRead = (store: Store) => Promise<readonly FeedPageRow[]>;
+
+/**
+ * Returns the last seq that the page can need; infinity if it may need the newest events. It has one event more than
+ * requested, to see whether more follow. With a filter, it may go on to the head.
+ */
+function pageEnd({ since, until, limit, events = [], widgetId, isDescending = false }: FeedQuery, least: Seq): number {
+  if (until !== undefined) return until;
+  if (isDescending || events.length > 0 || widgetId !== undefined) return Infinity;
+  return Math.max(since, least - 1) + limit + 1;
+}
+
+/** Whether events that the database does not have yet cannot change the page, nor which event is the oldest. */
+function isFinal(row: FeedPageRow, { until, isDescending = false }: FeedQuery): boolean {
+  if (row.oldest === null) return false;
+  const isFull = row.last !== null && row.found > row.served;
+  return (isFull && !isDescending) || (until !== undefined && until <= Number(row.head));
+}
+
+function forgetOldest(byOrg: Map<OrgId, unknown>): void {
+  const [first] = byOrg.keys();
+  if (byOrg.size > REMEMBERED_ORGS && first !== undefined) byOrg.delete(first);
+}
+
 /** Reads the feed (contract 5.4). */
 export class FeedReader {
   /** By org, the least recently read first. */
   readonly #oldest = new Map<OrgId, OldestSeq>();
+  /** The last known heads, if there are replicas. */
+  readonly #heads = new Map<OrgId, Seq>();
 
   /** @param retentionMs events that were appended longer ago are not served, even if they are still stored */
   constructor(
@@ -204,9 +231,12 @@ export class FeedReader {
     ];
     const name = `feed-page-${parts.join('-')}`;
     const sql = pageSql(filters.join(' '), types, order);
-    const [row] = await this.store.feed.of(orgId).preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
+    const read: PageRead = (store) => store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
+    const primary = this.store.feed.of(orgId);
+    const row = (await this.#fromReplica(orgId, query, least, nowMs, read)) ?? (await read(primary))[0];
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
+    this.#noteHead(orgId, headSeq);
     this.#remember(orgId, from, least, row.oldest);
     return new FeedPage({
       count: row.served,
@@ -216,6 +246,42 @@ export class FeedReader {
       envelopes: row.envelopes ?? '',
       marks: () => marksOf(row),
     });
+  }
+
+  /**
+   * Reads a page of older events from a replica, and the head from the primary at the same time. The log only grows, so
+   * a page that ends below the last event of the replica is the same in both.
+   * @returns `undefined` if the page has to come from the primary
+   */
+  async #fromReplica(
+    orgId: OrgId,
+    query: FeedQuery,
+    least: Seq,
+    nowMs: number,
+    read: PageRead,
+  ): Promise<FeedPageRow | undefined> {
+    const { feed, replicas } = this.store;
+    if (replicas.all.length === 0 || pageEnd(query, least) > (this.#heads.get(orgId) ?? SEQ_NONE)) return undefined;
+    const replica = replicas.of(feed.placeOf(orgId), nowMs);
+    if (replica === undefined) return undefined;
+    const [row, head] = await Promise.all([
+      replicas.read(
+        replica,
+        async (store) => (await read(store))[0],
+        (found) => found !== undefined && isFinal(found, query),
+      ),
+      feed.head(orgId),
+    ]);
+    // The replica may have got events after the primary was asked.
+    return row ? { ...row, head: String(Math.max(Number(head), Number(row.head))) } : undefined;
+  }
+
+  /** Remembers the head of the org: it says which pages have older events only. */
+  #noteHead(orgId: OrgId, headSeq: Seq): void {
+    if (this.store.replicas.all.length === 0) return;
+    this.#heads.delete(orgId);
+    this.#heads.set(orgId, headSeq);
+    forgetOldest(this.#heads);
   }
 
   /** Returns the event of that seq; `undefined` if it is not there yet, or past retention. */
@@ -279,8 +345,7 @@ export class FeedReader {
     this.#oldest.delete(orgId);
     if (oldest === null || searchedMs === undefined) return;
     this.#oldest.set(orgId, { seq: seqFromText(oldest), searchedMs });
-    const [first] = this.#oldest.keys();
-    if (this.#oldest.size > REMEMBERED_ORGS && first !== undefined) this.#oldest.delete(first);
+    forgetOldest(this.#oldest);
   }
 
   /**

@@ -33,6 +33,21 @@ export const METRICS = {
     labels: ['server'],
     ofThreads: 'min',
   },
+  gapless_replica_up: {
+    kind: 'gauge',
+    help: 'Whether the api reads pages of the feed from a replica: 1, otherwise 0.',
+    labels: ['server'],
+  },
+  gapless_replica_lag_seconds: {
+    kind: 'gauge',
+    help: 'The age of what a replica holds, at most. It is measured each second, so up to 2 s is usual.',
+    labels: ['server'],
+  },
+  gapless_replica_reads_total: {
+    kind: 'counter',
+    help: 'Pages read from a replica, by outcome. Except for served ones, the primary was asked.',
+    labels: ['server', 'outcome'],
+  },
   gapless_postgres_queries_waiting: {
     kind: 'gauge',
     help: 'Queries that wait for a connection.',
