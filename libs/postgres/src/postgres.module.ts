@@ -20,6 +20,7 @@ import { EndpointRecords } from './endpoints/endpoint-records.js';
 import { PacedOwners } from './deliveries/paced-owners.js';
 import { EndpointVersions } from './endpoints/endpoint-versions.js';
 import { PacedEndpoints } from './endpoints/paced-endpoints.js';
+import { FeedLists } from './feed-lists/feed-lists.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
 import { FeedReader } from './feed/feed-reader.js';
@@ -58,6 +59,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   EndpointVersions,
   FeedAudit,
   FeedCursors,
+  FeedLists,
   LiveChatSettingsRecords,
   OrgRecords,
   OrgStatistics,

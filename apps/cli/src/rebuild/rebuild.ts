@@ -80,8 +80,7 @@ function partsOf({ config, store }: Installation, { projections }: RebuildReques
   return [
     ...(inMain.length === 0 ? [] : [main]),
     ...others.map(({ store: other, place }): RebuildPart => {
-      const databaseUrl = config.projectionDatabaseUrls[place] ?? '';
-      return { store: other, databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
+      return { store: other, databaseUrl: other.databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
     }),
   ];
 }

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, type QueryResultRow } from 'pg';
 
 export interface PostgresProbeOptions {
   readonly databaseUrl: string;
@@ -11,30 +11,39 @@ const ANSWER_MS = 3_000;
 /** Asks Postgres for a sign of life, over a connection of its own: all of the pool may be busy. */
 export class PostgresProbe {
   #client: Client | null = null;
+  /** A connection takes one question at a time. */
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: PostgresProbeOptions) {}
 
   /** @throws when Postgres answers neither on the connection of the last time nor on a new one, within 6 s */
   async ask(): Promise<void> {
-    if (await this.#answers()) return;
+    await this.query('select 1');
+  }
+
+  /** Asks for rows. @throws like `ask` */
+  async query<Row extends QueryResultRow>(sql: string): Promise<readonly Row[]> {
+    const asked = this.#asking.then(() => this.#query<Row>(sql));
+    this.#asking = asked.catch(() => undefined);
+    return asked;
+  }
+
+  async #query<Row extends QueryResultRow>(sql: string): Promise<readonly Row[]> {
+    try {
+      if (this.#client !== null) return (await this.#client.query<Row>(sql)).rows;
+    } catch {
+      // The connection may be lost while the server is there.
+    }
     this.close();
-    this.#client = await this.#connected();
+    const client = await this.#connected();
+    this.#client = client;
+    return (await client.query<Row>(sql)).rows;
   }
 
   close(): void {
     // Not awaited: a server that is gone does not say goodbye.
     this.#client?.end().catch(() => undefined);
     this.#client = null;
-  }
-
-  async #answers(): Promise<boolean> {
-    if (this.#client === null) return false;
-    try {
-      await this.#client.query('select 1');
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   async #connected(): Promise<Client> {

@@ -163,8 +163,13 @@ export class Store {
   }
 
   #feedServers(): FeedServers<Store> {
-    const { feed, ...own } = this.#options;
-    const { databaseUrls = [], partitionOf = () => 0 } = feed ?? {};
+    const { databaseUrls = [], partitionOf = () => 0 } = this.#options.feed ?? {};
+    return new FeedServers(this, this.feedServersOf(databaseUrls), partitionOf);
+  }
+
+  /** Makes the databases of a list, without opening them. @param databaseUrls none: the main database alone */
+  feedServersOf(databaseUrls: readonly string[]): readonly FeedServer[] {
+    const own: StoreOptions = { ...this.#options, feed: { databaseUrls: [], partitionOf: () => 0 } };
     const main = databaseName(own.databaseUrl);
     const storeOf = (databaseUrl: string) =>
       databaseName(databaseUrl) === main
@@ -175,8 +180,12 @@ export class Store {
             tenantDatabaseUrl: withLoginOf(own.tenantDatabaseUrl ?? null, databaseUrl),
           });
     const urls = databaseUrls.length === 0 ? [own.databaseUrl] : databaseUrls;
-    const servers = urls.map((url, place) => ({ place, name: databaseName(url), store: storeOf(url) }));
-    return new FeedServers(this, servers, partitionOf);
+    return urls.map((url, place) => ({ place, name: databaseName(url), store: storeOf(url) }));
+  }
+
+  /** Its url, with the account. */
+  get databaseUrl(): string {
+    return this.#options.databaseUrl;
   }
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */

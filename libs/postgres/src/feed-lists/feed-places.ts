@@ -7,7 +7,7 @@ import {
   type FeedPlaceVerdict,
   type PlacedDatabase,
 } from '#libs/domain';
-import type { FeedServer, Store } from './store.js';
+import type { FeedServer, Store } from '../connection/store.js';
 
 interface PlaceRow {
   readonly id: string;
@@ -89,6 +89,8 @@ export class FeedPlaces {
         `The database ${name} of PROJECTION_DATABASE_URLS belongs to installation ${row.id}, and not to ${main.id}.`,
       );
     }
+    // The list of the settings counts again.
+    await this.store.query('with gone as (delete from feed_list) select 1');
     await this.#place(this.store, MOVING, []);
   }
 
@@ -109,7 +111,7 @@ export class FeedPlaces {
   async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
     await store.query(
       `with placed as (
-         update installation set feed_place = $1, feed_places = $2, feed_joined = $3
+         update installation set feed_place = $1, feed_places = $2, feed_joined = $3, feed_list = null
        ) select 1`,
       [place, places, joined],
     );
@@ -134,7 +136,15 @@ export class FeedPlaces {
          insert into installation
          select * from json_populate_record(null::installation, $1::json) on conflict do nothing
        ) select 1`,
-      [JSON.stringify({ ...row?.row, feed_place: place, feed_places: this.ofMain.places, feed_joined: [] })],
+      [
+        JSON.stringify({
+          ...row?.row,
+          feed_place: place,
+          feed_places: this.ofMain.places,
+          feed_joined: [],
+          feed_list: this.store.feed.listId ?? null,
+        }),
+      ],
     );
   }
 }
