@@ -118,17 +118,15 @@ describe('an event id that is sent again is answered the same, and is in the log
   it('after 1,200 others, while the feed stands still', async () => {
     const id = anEventId();
     const others = Array.from({ length: 1_200 }, () => anEventId());
-    await app.app
-      .get(Store)
-      .feed.of(orgId)
-      .transaction(async (runner) => {
-        // Readers do not wait for it, the projector does.
-        await runner.query('lock table projection_offsets in share mode');
-        await api.emit([named(id)]);
-        for (let at = 0; at < others.length; at += 400) await api.emit(others.slice(at, at + 400).map(named));
-        expect(await api.emit([named(id)])).toEqual([id]);
-        expect(await api.feed()).toEqual([]);
-      });
+    const feed = await app.app.get(Store).feed.of(orgId);
+    await feed.transaction(async (runner) => {
+      // Readers do not wait for it, the projector does.
+      await runner.query('lock table projection_offsets in share mode');
+      await api.emit([named(id)]);
+      for (let at = 0; at < others.length; at += 400) await api.emit(others.slice(at, at + 400).map(named));
+      expect(await api.emit([named(id)])).toEqual([id]);
+      expect(await api.feed()).toEqual([]);
+    });
     expect(await idsInLog()).toEqual([id, ...others]);
   });
 

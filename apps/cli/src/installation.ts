@@ -64,7 +64,7 @@ export async function withInstallation<T>(
       );
       const known = { ...config, partitions: partitions ?? config.partitions };
       places = known.partitions;
-      await openFeed(store, use);
+      await openFeed(store, environment, use);
       return act({ config: known, topics, connection: connect(known.partitions), store });
     },
     { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places) },

@@ -1,17 +1,46 @@
 import { OperatorError } from '#libs/domain';
-import { awayReason, FeedPlaces, type Store } from '#libs/postgres';
+import { awayReason, FeedLists, FeedPlaces, SecretCipher, type Store } from '#libs/postgres';
+import { readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
+import { encryptionKeys } from './secrets/encryption-keys.js';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Uses the list of databases that holds the feed, as processes do. @param store an open one */
+export async function adoptFeedList(store: Store, environment: Environment): Promise<void> {
+  const settings = readSetting(SETTINGS.projectionDatabaseUrls, environment);
+  if (settings.kind === 'problem') throw new CliError(settings.problem);
+  await new FeedLists(store).adopt(settings.value, async () => new SecretCipher(await encryptionKeys(environment)));
+}
+
+/** Ends a command that would go on with databases that the feed has left. */
+function holdFeedList(store: Store): void {
+  const lists = new FeedLists(store);
+  store.feed.leaseBy(async () => {
+    if ((await lists.servedId()) !== store.feed.listId) {
+      throw new CliError('the feed has moved to other databases meanwhile: run the command again');
+    }
+    store.feed.lookedAt(performance.now() + LOOK_EVERY_MS, false);
+  });
+  store.feed.lookedAt(performance.now() + LOOK_EVERY_MS, false);
+}
 
 /** Opens the other databases that share the feed: a command needs all of them. @throws CliError, or if one is wrong */
-export async function openFeed(store: Store, { placesAreChecked } = { placesAreChecked: true }): Promise<void> {
+export async function openFeed(
+  store: Store,
+  environment: Environment,
+  { placesAreChecked } = { placesAreChecked: true },
+): Promise<void> {
+  if (placesAreChecked) {
+    await adoptFeedList(store, environment);
+    holdFeedList(store);
+  }
   for (const server of store.feed.others) {
     try {
       await server.store.openNow();
     } catch (error) {
       if (error instanceof OperatorError) throw error;
-      throw new CliError(
-        `the database ${server.name} of PROJECTION_DATABASE_URLS cannot be used: ${awayReason(error)}`,
-      );
+      throw new CliError(`the database ${server.name} of the feed cannot be used: ${awayReason(error)}`);
     }
   }
   if (placesAreChecked) await new FeedPlaces(store).joinAll();

@@ -39,7 +39,8 @@ export class ProjectFeedHandler {
       },
     );
     this.#place = new ProjectionPlace('feed', kit);
-    positions.provide('projector-feed', (topic, partitions) => {
+    positions.provide('projector-feed', async (topic, partitions) => {
+      await store.feed.settled();
       for (const partition of partitions) {
         if (store.feed.isPartitionAway(partition)) this.#unchecked.add(partition);
         else this.#unchecked.delete(partition);

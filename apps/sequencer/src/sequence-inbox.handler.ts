@@ -51,6 +51,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
       connection,
       topics,
       projected: async (partitions) => {
+        await store.feed.settled();
         // Without their positions, nothing is written to partitions that come new to this process.
         for (const partition of partitions) store.feed.ofPartition(partition);
         return projectedPositions(store, 'feed', topics.log, parseAnchor);

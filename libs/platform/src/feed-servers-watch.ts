@@ -3,6 +3,7 @@ import { OperatorError } from '#libs/domain';
 import { awayReason, FeedPlaces, isPassingInAMoment, PostgresProbe, Store, type FeedServer } from '#libs/postgres';
 import { HealthBoard, type Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
+import { FeedListWatch } from './feed-list-watch.js';
 import { RegularWork } from './regular-work.js';
 import { LOGGER } from './tokens.js';
 
@@ -22,18 +23,45 @@ export class FeedServersWatch extends RegularWork {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly store: Store,
     private readonly places: FeedPlaces,
+    private readonly list: FeedListWatch,
     private readonly health: HealthBoard,
     private readonly metrics: Metrics,
   ) {
     super({ everyMs: LOOK_EVERY_MS });
-    for (const server of store.feed.others) {
-      this.#probes.set(server, new PostgresProbe({ databaseUrl: server.databaseUrl, applicationName: 'gapless' }));
+    this.#watch();
+    store.feed.onChange(() => {
+      this.#leave();
+      this.#watch();
+      this.expect();
+      // Those that are open already are shown as they are, at once.
+      void this.act();
+    });
+  }
+
+  #watch(): void {
+    for (const server of this.store.feed.others) {
+      const { databaseUrl } = server.store;
+      this.#probes.set(server, new PostgresProbe({ databaseUrl, applicationName: 'gapless' }));
     }
+  }
+
+  /** Forgets databases that the feed has left. */
+  #leave(): void {
+    for (const [server, probe] of this.#probes) {
+      probe.close();
+      this.health.forget(partOf(server));
+      this.metrics.remove('gapless_feed_server_up', { server: server.name });
+    }
+    this.#probes.clear();
+    this.#reported.clear();
   }
 
   /** Shows the databases as parts that the process waits for, until `join` has tried each of them. */
   expect(): void {
-    for (const server of this.#probes.keys()) this.health.waiting(partOf(server), 'connecting');
+    for (const server of this.#probes.keys()) {
+      if (this.store.feed.hasJoined(server)) this.health.ready(partOf(server));
+      else this.health.waiting(partOf(server), 'connecting');
+    }
   }
 
   /**
@@ -42,9 +70,22 @@ export class FeedServersWatch extends RegularWork {
    */
   async join(mayBegin: boolean): Promise<void> {
     if (this.#hasJoined) return;
-    await this.places.checkMain();
+    await this.#checkMain();
     const tried = await Promise.all([...this.#probes.keys()].map((server) => this.#join(server, mayBegin)));
     this.#hasJoined = tried.every(Boolean);
+  }
+
+  /** The feed may move between both looks. */
+  async #checkMain(): Promise<void> {
+    await this.list.adopt();
+    try {
+      await this.places.checkMain();
+    } catch (error) {
+      const { listId } = this.store.feed;
+      await this.list.adopt();
+      if (listId === this.store.feed.listId) throw error;
+      await this.places.checkMain();
+    }
   }
 
   /** @returns whether it was tried */
@@ -82,7 +123,7 @@ export class FeedServersWatch extends RegularWork {
         return;
       }
       const found = await probe.ask();
-      this.places.checkJoined(server, found);
+      await this.places.checkJoined(server, found);
       if (found?.is_read_only === true) this.#isReadOnly(server);
       else this.#isBack(server);
     } catch (error) {
@@ -92,6 +133,7 @@ export class FeedServersWatch extends RegularWork {
   }
 
   #isBack(server: FeedServer): void {
+    if (!this.#probes.has(server)) return;
     this.store.feed.back(server);
     this.health.ready(partOf(server));
     this.metrics.set('gapless_feed_server_up', { server: server.name }, 1);
@@ -105,6 +147,8 @@ export class FeedServersWatch extends RegularWork {
   }
 
   #isAway(server: FeedServer, reason: string): void {
+    // The feed has moved to other databases meanwhile.
+    if (!this.#probes.has(server)) return;
     this.store.feed.away(server, reason);
     this.#report(server, reason);
   }

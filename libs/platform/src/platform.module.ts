@@ -14,6 +14,7 @@ import {
 } from '#libs/kafka-log';
 import { Metrics, type Tracing } from '#libs/telemetry';
 import { HealthBoard, Identifiers, type Config, type Logger } from '#libs/runtime';
+import { FeedListWatch } from './feed-list-watch.js';
 import { FeedServersWatch } from './feed-servers-watch.js';
 import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
@@ -116,6 +117,7 @@ export class PlatformModule {
       StageKit,
       Platform,
       { provide: FeedPlaces, useValue: new FeedPlaces(store) },
+      FeedListWatch,
       FeedServersWatch,
       PostgresWatch,
       ReplicasWatch,

@@ -20,6 +20,7 @@ import { EndpointRecords } from './endpoints/endpoint-records.js';
 import { PacedOwners } from './deliveries/paced-owners.js';
 import { EndpointVersions } from './endpoints/endpoint-versions.js';
 import { PacedEndpoints } from './endpoints/paced-endpoints.js';
+import { FeedLists } from './feed-lists/feed-lists.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
 import { FeedReader } from './feed/feed-reader.js';
@@ -38,7 +39,7 @@ import { OrgStatistics } from './orgs/org-statistics.js';
 import { Backlogs } from './projections/backlogs.js';
 import { DayPartitions } from './projections/day-partitions.js';
 import { EndpointCounts } from './projections/endpoint-counts.js';
-import { RouterPlaces } from './projections/router-places.js';
+import { RouterPlaces } from './deliveries/router-places.js';
 
 const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   AlertClaims,
@@ -58,6 +59,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   EndpointVersions,
   FeedAudit,
   FeedCursors,
+  FeedLists,
   LiveChatSettingsRecords,
   OrgRecords,
   OrgStatistics,

@@ -64,7 +64,7 @@ describe('a dispatcher that joins another one with much to do', () => {
     for (const chunk of oneTo(EVENTS / 250)) {
       await api.emit(oneTo(250).map((n) => ({ event: 'ticket.created', data: { n: n + 250 * chunk } })));
     }
-    const feed = app.app.get(Store).feed.of(orgId);
+    const feed = await app.app.get(Store).feed.of(orgId);
     await eventually(
       async () => {
         expect(await feed.query('SELECT count(*)::int AS events FROM events')).toEqual([{ events: EVENTS }]);

@@ -162,8 +162,8 @@ describe('a client of the official SDK', () => {
       [1, 2, 3].map((n) => ({ event: 'ticket.created', data: { n } })),
     );
     const second = await agent.poll({ name: 'ticket.created', cursor, maxEvents: 2 });
-    const prune = (seq: number) =>
-      app.app.get(Store).feed.of(orgId).query('delete from events where org_id = $1 and seq <= $2', [orgId, seq]);
+    const feed = await app.app.get(Store).feed.of(orgId);
+    const prune = (seq: number) => feed.query('delete from events where org_id = $1 and seq <= $2', [orgId, seq]);
     await prune(2);
     expect(await agent.poll({ name: 'ticket.created', cursor })).toMatchObject({
       truncated: true,

@@ -423,7 +423,7 @@ describe('a subscription', () => {
     await org.api.emit([{ event: 'ticket.created', data: { n: 61 } }]);
     await eventually(async () => {
       expect(
-        await store().feed.of(org.orgId).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
+        await (await store().feed.of(org.orgId)).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
       ).toEqual([{ last_seq: '61' }]);
     });
     receiver.answer = agrees;
@@ -448,10 +448,10 @@ describe('a subscription', () => {
     await emit(3);
     await eventually(async () => {
       expect(
-        await store().feed.of(org.orgId).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
+        await (await store().feed.of(org.orgId)).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
       ).toEqual([{ last_seq: '3' }]);
     });
-    await store().feed.of(org.orgId).query('delete from events where org_id = $1 and seq <= 2', [org.orgId]);
+    await (await store().feed.of(org.orgId)).query('delete from events where org_id = $1 and seq <= 2', [org.orgId]);
     const refreshed = await subscribe(params(secret));
     expect([refreshed.truncated, seqOf(refreshed.cursor)]).toEqual([true, 2]);
     expect(refreshed.deliveryStatus).toMatchObject({ active: false });
@@ -517,10 +517,10 @@ describe('a subscription', () => {
     await emit(2);
     await eventually(async () => {
       expect(
-        await store().feed.of(org.orgId).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
+        await (await store().feed.of(org.orgId)).query('select last_seq from org_heads where org_id = $1', [org.orgId]),
       ).toEqual([{ last_seq: '2' }]);
     });
-    await store().feed.of(org.orgId).query('delete from events where org_id = $1 and seq = 1', [org.orgId]);
+    await (await store().feed.of(org.orgId)).query('delete from events where org_id = $1 and seq = 1', [org.orgId]);
     await store().query('update mcp_subscriptions set catch_up_offset = null, catch_up_to_seq = null where id = $1', [
       id,
     ]);

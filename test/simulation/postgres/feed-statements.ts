@@ -60,7 +60,7 @@ export const FEED_STATEMENTS: readonly Meaning[] = [
   {
     name: 'begin partitions',
     domain: null,
-    sign: /select \$1::text, \$2::text, unnest\(\$3::int\[\]\), 0 on conflict do nothing/,
+    sign: /select \$1::text, \$2::text, unnest\(\$3::int\[\]\), 0/,
     act: (tables, _statement, [projection, topic, partitions]) => {
       for (const partition of partitions as readonly number[]) {
         const key = offsetKey(projection, topic, partition);

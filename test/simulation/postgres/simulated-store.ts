@@ -39,7 +39,7 @@ export function simulatedStore(postgres: Postgres): Store {
   };
   const whole = store as unknown as Store;
   return Object.assign(whole, {
-    feed: new FeedServers(whole, [{ place: 0, name: 'simulated', databaseUrl: '', store: whole }], () => 0),
+    feed: new FeedServers(whole, [{ place: 0, name: 'simulated', store: whole }], () => 0),
     replicas: { all: [] },
   });
 }

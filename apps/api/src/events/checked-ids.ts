@@ -36,7 +36,7 @@ export class CheckedIds {
    */
   async check(events: readonly Pick<InboxEvent, 'orgId' | 'id'>[]): Promise<ReadonlyMap<EventKey, IdCheck>> {
     if (events.length === 0) return NONE;
-    this.feed.assertReachable(events.map(({ orgId }) => orgId));
+    await this.feed.assertReachable(events.map(({ orgId }) => orgId));
     await this.lag.refuseIfLong(events.map(({ orgId }) => this.#places.of(orgId)));
     const groups = this.feed.groups(events);
     const answers = await Promise.all(

@@ -1,8 +1,10 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { OrgId, Seq } from '#libs/domain';
-import { CREDENTIALS_FORGOTTEN_MS, HeadNotifications } from '#libs/postgres';
+import { CREDENTIALS_FORGOTTEN_MS, HeadNotifications, Store } from '#libs/postgres';
 import { CONFIG, LOGGER } from '#libs/platform';
-import { databaseName, type Config, type Logger } from '#libs/runtime';
+import type { Config, Logger } from '#libs/runtime';
+
+const APPLICATION_NAME = 'gapless-api';
 
 /** How a wait ended. `check`: the reader's credentials may have ended. */
 export type Waited = 'moved' | 'check' | 'timeout' | 'ended';
@@ -76,22 +78,26 @@ export class HeadWatch {
 @Injectable()
 export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #watches = new Map<OrgId, Set<HeadWatch>>();
-  /** Of the main database, and of the others that share the feed. */
-  readonly #notifications: readonly HeadNotifications[];
+  /** Of the main database. */
+  readonly #main: HeadNotifications;
+  /** Of the others that share the feed. */
+  #others: readonly HeadNotifications[] = [];
+  /** Those of an earlier list, until they have stopped. */
+  #stopping: Promise<unknown> = Promise.resolve();
   /** The checks that are to come, by org; `null` for all orgs. */
   readonly #checks = new Map<OrgId | null, NodeJS.Timeout>();
   #isClosing = false;
 
-  constructor(@Inject(CONFIG) config: Config, @Inject(LOGGER) logger: Logger) {
-    const onHead = (orgId: OrgId, seq: Seq) => {
-      this.moved(orgId, seq);
-    };
-    const applicationName = 'gapless-api';
-    const main = new HeadNotifications({
+  constructor(
+    @Inject(CONFIG) config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly store: Store,
+  ) {
+    this.#main = new HeadNotifications({
       databaseUrl: config.databaseUrl,
-      applicationName,
+      applicationName: APPLICATION_NAME,
       logger,
-      onHead,
+      onHead: this.#onHead,
       onEndedCredentials: (orgId) => {
         this.#checkSoon(orgId);
       },
@@ -100,35 +106,48 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
         this.#checkSoon(null);
       },
     });
-    const mainName = databaseName(config.databaseUrl);
-    const others = config.projectionDatabaseUrls
-      .filter((url) => databaseName(url) !== mainName)
-      .map(
-        (databaseUrl) =>
-          new HeadNotifications({
-            databaseUrl,
-            applicationName,
-            logger,
-            onHead,
-            onEndedCredentials: () => undefined,
-            onGap: () => {
-              this.wakeAll();
-            },
-          }),
-      );
-    this.#notifications = [main, ...others];
+    store.feed.onChange(() => {
+      if (this.#isClosing) return;
+      const left = this.#others;
+      this.#stopping = Promise.all([this.#stopping, ...left.map((notifications) => notifications.stop())]);
+      this.#listenToOthers();
+      // The main database may be the only one now, and notifies nobody of what happened before.
+      this.wakeAll();
+    });
   }
 
   onApplicationBootstrap(): void {
-    for (const notifications of this.#notifications) notifications.start();
+    this.#main.start();
+    this.#listenToOthers();
   }
+
+  #listenToOthers(): void {
+    this.#others = this.store.feed.others.map(
+      ({ store: { databaseUrl } }) =>
+        new HeadNotifications({
+          databaseUrl,
+          applicationName: APPLICATION_NAME,
+          logger: this.logger,
+          onHead: this.#onHead,
+          onEndedCredentials: () => undefined,
+          onGap: () => {
+            this.wakeAll();
+          },
+        }),
+    );
+    for (const notifications of this.#others) notifications.start();
+  }
+
+  readonly #onHead = (orgId: OrgId, seq: Seq): void => {
+    this.moved(orgId, seq);
+  };
 
   /** Ends all waits before the server waits for requests to end. */
   async beforeApplicationShutdown(): Promise<void> {
     this.#isClosing = true;
     for (const timer of this.#checks.values()) clearTimeout(timer);
     for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
-    await Promise.all(this.#notifications.map((notifications) => notifications.stop()));
+    await Promise.all([this.#stopping, ...[this.#main, ...this.#others].map((notifications) => notifications.stop())]);
   }
 
   /** @param after the last seq that the reader has seen */

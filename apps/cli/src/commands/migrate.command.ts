@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import type { Store } from '#libs/postgres';
+import type { Environment } from '#libs/runtime';
+import { adoptFeedList } from '../open-feed.js';
 
 /** The environment of the command. */
 export interface MigrateContext {
@@ -10,16 +12,21 @@ export interface MigrateContext {
 }
 
 /** `migrate`: migrates the schema, for processes that do not do it themselves (`MIGRATE_AT_START=false`). */
-export function migrateCommand(context: MigrateContext): Command {
+export function migrateCommand(context: MigrateContext, environment: Environment = process.env): Command {
   return new Command('migrate')
     .description('migrate the database schema')
     .option('--dry-run', 'only list the missing migrations')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
       const migrations = await context.withUnopenedStore(async (main) => {
-        const found: string[] = [];
-        for (const { store, name } of [{ store: main, name: null }, ...main.feed.others]) {
-          const names = dryRun ? await store.pendingMigrations() : await store.migrate();
-          found.push(...names.map((each) => (name === null ? each : `${each} in ${name}`)));
+        const migrate = (store: Store) => (dryRun ? store.pendingMigrations() : store.migrate());
+        const found = [...(await migrate(main))];
+        // Only with its own schema can the main database say which others hold the feed.
+        if (!dryRun || found.length === 0) {
+          await main.openNow();
+          await adoptFeedList(main, environment);
+        }
+        for (const { store, name } of main.feed.others) {
+          found.push(...(await migrate(store)).map((each) => `${each} in ${name}`));
         }
         return found;
       });

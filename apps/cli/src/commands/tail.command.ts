@@ -66,7 +66,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
   const { brokers, connection } = await findKafka(environment);
   const topic = topicNames(environment['TOPIC_PREFIX']?.trim() || 'gapless', []).log;
   try {
-    const from = await positionsOf(context, connection, topic, start, flags.org);
+    const from = await positionsOf(context, environment, connection, topic, start, flags.org);
     const show = shower(context, flags, start);
     if (flags.follow) {
       if (flags.json !== true) context.print(`Events of ${flags.org ?? 'all organizations'}; press Ctrl-C to exit:`);
@@ -97,6 +97,7 @@ function shower(context: TailContext, flags: TailFlags, start: TailStart): (reco
 /** Returns where to begin in each partition: only in the org's own one, or in all of them. */
 async function positionsOf(
   context: TailContext,
+  environment: Environment,
   connection: KafkaConnection,
   topic: string,
   start: TailStart,
@@ -104,7 +105,7 @@ async function positionsOf(
 ): Promise<Positions> {
   const log = new LogPositions(connection);
   const ends = await log.ends(topic);
-  const all = await positionsFrom(context, log, topic, ends, start, org);
+  const all = await positionsFrom(context, environment, log, topic, ends, start, org);
   if (org === undefined) return all;
   const partition = partitionOf(org, ends.size);
   return new Map([[partition, all.get(partition) ?? 0]]);
@@ -112,6 +113,7 @@ async function positionsOf(
 
 async function positionsFrom(
   context: TailContext,
+  environment: Environment,
   log: LogPositions,
   topic: string,
   ends: Positions,
@@ -130,7 +132,7 @@ async function positionsFrom(
         org === undefined
           ? undefined
           : await context.withStore(async (store) => {
-              await openFeed(store);
+              await openFeed(store, environment);
               return new AppendTimes(store).upTo(org, partitionOf(org, ends.size), start.seq);
             });
       if (appendedAtMs !== undefined) return log.endsBefore(topic, appendedAtMs);

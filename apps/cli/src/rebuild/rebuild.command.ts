@@ -1,17 +1,22 @@
+import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { Clock } from '#libs/domain';
-import { ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/postgres';
-import type { Environment } from '#libs/runtime';
+import { SecretCipher, ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/postgres';
+import { databaseName, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { withInstallation } from '../installation.js';
+import { encryptionKeys } from '../secrets/encryption-keys.js';
 import { terminalProgress, type Progress } from '../verify/progress.js';
 import { assignPlaces } from './assign-places.js';
+import { moveFeed, type MoveReport } from './move/move-feed.js';
 import { rebuild, type RebuildReport } from './rebuild.js';
 
 interface RebuildFlags {
   readonly deliveries?: boolean;
   readonly fromEmpty?: boolean;
   readonly assignPlaces?: boolean;
+  readonly to?: string;
+  readonly toFile?: string;
   readonly json?: boolean;
 }
 
@@ -20,7 +25,12 @@ Folds the log and the delivery facts into new tables while the service runs, com
 old tables in one transaction. Endpoints, keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
 TOPIC_PREFIX of the service.
 
---assign-places moves the feed: stop all processes, set PROJECTION_DATABASE_URLS, run it, then start them. It takes what
+--to and --to-file move the feed to other databases while the service runs: they fold the log into them, compare each
+organization, and change to them in a pause of about a second. List urls as in PROJECTION_DATABASE_URLS; in a file, one on
+each line is fine, too. None may be part of the feed now. List DATABASE_URL alone to go back to one database. Use the
+SECRET_ENCRYPTION_KEYS of the service. You can interrupt the command and run it again at any time.
+
+--assign-places moves the feed while nothing runs: stop all processes, set PROJECTION_DATABASE_URLS, run it, then start them. It takes what
 the log holds. It leaves the databases of an earlier list as they are: drop them once verify is content.`;
 
 /** `rebuild`: rebuilds the feed and the delivery log from Kafka. */
@@ -33,6 +43,8 @@ export function rebuildCommand(
     .option('--deliveries', 'only the delivery log and the health of endpoints')
     .option('--from-empty', 'do not compare with the old tables, because they are lost')
     .option('--assign-places', 'build the feed in the databases of PROJECTION_DATABASE_URLS, while nothing runs')
+    .option('--to <urls>', 'move the feed to these databases, comma-separated, while the service runs')
+    .option('--to-file <path>', 'like --to, with the urls in a file')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action(async (flags: RebuildFlags) => {
@@ -40,10 +52,22 @@ export function rebuildCommand(
         flags.deliveries === true ? ['deliveries'] : ['feed', 'deliveries'];
       const request = { projections, fromEmpty: flags.fromEmpty === true, nowMs: context.clock.now() };
       const assigns = flags.assignPlaces === true;
-      if (assigns && (flags.deliveries === true || flags.fromEmpty === true)) {
-        throw new CliError('--assign-places goes with no other option but --json');
+      const moves = flags.to !== undefined || flags.toFile !== undefined;
+      const ways = [assigns, flags.to !== undefined, flags.toFile !== undefined].filter(Boolean).length;
+      if (ways > 1 || (ways === 1 && (flags.deliveries === true || flags.fromEmpty === true))) {
+        throw new CliError('--assign-places, --to and --to-file each go with no other option but --json');
       }
       const progress = context.progress ?? terminalProgress();
+      if (moves) {
+        const urls = readUrls(flags.to ?? (await readFile(flags.toFile ?? '', 'utf8')), environment);
+        const cipher = new SecretCipher(await encryptionKeys(environment));
+        const { clock } = context;
+        const moved = await withInstallation(environment, (installation) =>
+          moveFeed(installation, { urls, cipher, clock }, progress),
+        );
+        for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
+        return;
+      }
       const report = await explained(
         withInstallation(
           environment,
@@ -64,6 +88,35 @@ async function explained<T>(work: Promise<T>): Promise<T> {
     if (error instanceof ShadowInUseError || error instanceof TablesInUseError) throw new CliError(error.message);
     throw error;
   }
+}
+
+/** @throws CliError */
+function readUrls(text: string, environment: Environment): readonly string[] {
+  const { projectionDatabaseUrls: setting } = SETTINGS;
+  const urls = text.trim().replaceAll(/[\s,]+/g, ',');
+  const read = readSetting(setting, { ...environment, [setting.name]: urls });
+  if (read.kind === 'problem' || read.value.length === 0) {
+    throw new CliError(`the list of databases must be ${setting.expected}`);
+  }
+  const names = read.value.map(databaseName);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice !== undefined) throw new CliError(`the list names ${twice} more than once`);
+  return read.value;
+}
+
+function moveJson({ closedMs, ...report }: MoveReport): string {
+  return JSON.stringify({ ...report, closed_ms: closedMs });
+}
+
+function moveLines(moved: MoveReport): readonly string[] {
+  return [
+    `${moved.records} records folded, ${moved.copied} events copied`,
+    `${moved.events} events of ${moved.orgs} organizations compared: all the same`,
+    `${moved.processes} processes changed to ${moved.databases.join(', ')}, after a pause of ${moved.closedMs} ms`,
+    'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
+    `${moved.left.join(', ')}: nothing uses the feed there any more. Drop it once "gapless verify" is content.`,
+    'In the main database: truncate events, org_heads, feed_days. Drop other databases whole.',
+  ];
 }
 
 function reportJson({ records, compared }: RebuildReport): string {

@@ -79,8 +79,8 @@ function partsOf({ config, store }: Installation, { projections }: RebuildReques
   const others = projections.includes('feed') ? store.feed.others : [];
   return [
     ...(inMain.length === 0 ? [] : [main]),
-    ...others.map(({ store: other, databaseUrl, place }): RebuildPart => {
-      return { store: other, databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
+    ...others.map(({ store: other, place }): RebuildPart => {
+      return { store: other, databaseUrl: other.databaseUrl, projections: ['feed'], isOwn: isOwnOf(place) };
     }),
   ];
 }

@@ -19,8 +19,8 @@ export type FeedPlaceVerdict =
   | { readonly kind: 'refuse'; readonly reason: string };
 
 const HOW_TO_MOVE =
-  'Correct PROJECTION_DATABASE_URLS. To build the feed in the listed databases, stop all processes, run ' +
-  '"gapless rebuild --assign-places", then start them with this list.';
+  'Correct PROJECTION_DATABASE_URLS. To move the feed to other databases while Gapless runs, run "gapless rebuild --to". ' +
+  'To build it in the listed databases, stop all processes, run "gapless rebuild --assign-places", then start them.';
 
 function refuse(...lines: readonly string[]): FeedPlaceVerdict {
   return { kind: 'refuse', reason: [...lines, HOW_TO_MOVE].join('\n') };
@@ -64,6 +64,7 @@ export function judgeListedPlace({ name, row, expected, hasJoined }: ListedDatab
   if (row.installation !== expected.installation) {
     return refuse(`${its} belongs to installation ${row.installation}, and not to ${expected.installation}.`);
   }
+  if (row.place === null) return refuse(`${its} was left when the feed moved to other databases.`);
   if (row.place === expected.place && row.places === expected.places) return { kind: 'same' };
   return refuse(`${its} holds ${contentText(row)}.`);
 }

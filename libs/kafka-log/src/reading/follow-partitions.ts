@@ -4,10 +4,13 @@ import { fixedAssignment } from '../kafkajs/fixed-assignment.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import type { Positions } from './log-positions.js';
-import { toReadableRecord, type StoredRecord } from '../records/record.js';
+import { toReadableRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
 
 /** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
+
+/** The most records in one call. */
+const RECORDS_AT_ONCE = 1_000;
 
 /** Returns the offsets to start at: the requested ones, or the first existing record if that is later. */
 async function startsOf(connection: KafkaConnection, topic: string, from: Positions): Promise<Map<number, number>> {
@@ -25,15 +28,18 @@ async function consume(
   consumer: Consumer,
   topic: string,
   next: Map<number, number>,
-  onRecord: (record: StoredRecord) => void,
+  onRecords: (batch: RecordBatch) => Promise<void>,
   signal: AbortSignal,
+  atOnce: number,
 ): Promise<void> {
   await new Promise<void>((resolve, reject) => {
+    let hasFailed = false;
     const onAbort = () => {
       resolve();
     };
     signal.addEventListener('abort', onAbort, { once: true });
     const fail = (error: unknown) => {
+      hasFailed = true;
       signal.removeEventListener('abort', onAbort);
       reject(error instanceof Error ? error : new Error(String(error)));
     };
@@ -48,18 +54,22 @@ async function consume(
     consumer
       .run({
         autoCommit: false,
-        eachBatch: ({ batch }) => {
+        partitionsConsumedConcurrently: atOnce,
+        eachBatch: async (payload) => {
+          const { partition, messages } = payload.batch;
           try {
-            for (const message of batch.messages) {
-              const record = toReadableRecord(topic, batch.partition, message);
-              if (signal.aborted || record.offset < (next.get(batch.partition) ?? 0)) continue;
-              onRecord(record);
-              next.set(batch.partition, record.offset + 1);
+            const records = messages
+              .map((message) => toReadableRecord(topic, partition, message))
+              .filter((record) => record.offset >= (next.get(partition) ?? 0));
+            for (let at = 0; at < records.length && !signal.aborted && !hasFailed; at += RECORDS_AT_ONCE) {
+              const some = records.slice(at, at + RECORDS_AT_ONCE);
+              await onRecords({ topic, partition, records: some });
+              next.set(partition, (some.at(-1)?.offset ?? 0) + 1);
+              await payload.heartbeat();
             }
           } catch (error) {
             fail(error);
           }
-          return Promise.resolve();
         },
       })
       .catch(fail);
@@ -78,6 +88,26 @@ export async function followPartitions(
   onRecord: (record: StoredRecord) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const onRecords = ({ records }: RecordBatch) => {
+    for (const record of records) if (!signal.aborted) onRecord(record);
+    return Promise.resolve();
+  };
+  await followBatches(connection, topic, from, onRecords, signal, 1);
+}
+
+/**
+ * Like `followPartitions`, for handlers that take time: it reads on once they are done.
+ * @param onRecords gets up to a thousand records of one partition at a time
+ * @param atOnce how many partitions are handled at the same time
+ */
+export async function followBatches(
+  connection: KafkaConnection,
+  topic: string,
+  from: Positions,
+  onRecords: (batch: RecordBatch) => Promise<void>,
+  signal: AbortSignal,
+  atOnce: number,
+): Promise<void> {
   const next = await startsOf(connection, topic, from);
   if (signal.aborted) return;
   const groupId = `gapless-follower-${randomUUID()}`;
@@ -90,7 +120,7 @@ export async function followPartitions(
   try {
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
-    await consume(consumer, topic, next, onRecord, signal);
+    await consume(consumer, topic, next, onRecords, signal, atOnce);
   } finally {
     await consumer.disconnect();
     // The group was for this reader only. If deleting fails, it expires by itself.

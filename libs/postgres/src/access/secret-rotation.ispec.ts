@@ -82,10 +82,15 @@ describe('the rotation of the encryption key', () => {
     const before = new SecretCipher(OLD);
     const plain = (await ciphertexts()).map((text) => before.decrypt(text));
     const rotation = new SecretRotation(store, new SecretCipher(`${NEW},${OLD}`));
-    expect(await rotation.rotate()).toEqual({ endpoints: COUNT + 1, signing_keys: 0, idempotency_keys: 1 });
+    expect(await rotation.rotate()).toEqual({
+      endpoints: COUNT + 1,
+      feed_list: 0,
+      signing_keys: 0,
+      idempotency_keys: 1,
+    });
     const after = new SecretCipher(NEW);
     expect((await ciphertexts()).map((text) => after.decrypt(text)).toSorted()).toEqual(plain.toSorted());
-    expect(await rotation.rotate()).toEqual({ endpoints: 0, signing_keys: 0, idempotency_keys: 0 });
+    expect(await rotation.rotate()).toEqual({ endpoints: 0, feed_list: 0, signing_keys: 0, idempotency_keys: 0 });
   });
 
   it('goes on where it was broken off, by two at the same time as well', async () => {

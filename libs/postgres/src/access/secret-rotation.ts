@@ -3,7 +3,7 @@ import type { Store } from '../connection/store.js';
 
 /** An encrypted column. */
 interface EncryptedColumn {
-  readonly table: 'endpoints' | 'idempotency_keys' | 'signing_keys';
+  readonly table: 'endpoints' | 'feed_list' | 'idempotency_keys' | 'signing_keys';
   readonly column: string;
   readonly key: readonly string[];
 }
@@ -13,12 +13,16 @@ const COLUMNS: readonly EncryptedColumn[] = [
   { table: 'endpoints', column: 'previous_secret_ciphertext', key: ['id'] },
   { table: 'endpoints', column: 'custom_headers_ciphertext', key: ['id'] },
   { table: 'signing_keys', column: 'private_ciphertext', key: ['id'] },
+  { table: 'feed_list', column: 'urls_ciphertext', key: ['name'] },
+  { table: 'feed_list', column: 'next_urls_ciphertext', key: ['name'] },
   { table: 'idempotency_keys', column: 'answer_ciphertext', key: ['api_key_id', 'path', 'key'] },
 ];
 
 /** The number of rows that were encrypted again. */
 export interface RotatedSecrets {
   readonly endpoints: number;
+  /** The urls of the databases that hold the feed. */
+  readonly feed_list: number;
   readonly idempotency_keys: number;
   readonly signing_keys: number;
 }
@@ -42,7 +46,7 @@ export class SecretRotation {
 
   /** @throws UnknownKeyError; earlier rows are done then */
   async rotate(): Promise<RotatedSecrets> {
-    const rotated = { endpoints: 0, idempotency_keys: 0, signing_keys: 0 };
+    const rotated = { endpoints: 0, feed_list: 0, idempotency_keys: 0, signing_keys: 0 };
     for (const column of COLUMNS) {
       for (let rows = await this.#stale(column); rows.length > 0; rows = await this.#stale(column)) {
         rotated[column.table] += await this.#encryptAnew(column, rows);

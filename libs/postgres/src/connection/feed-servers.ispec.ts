@@ -14,7 +14,7 @@ import { FeedProjection } from '../projections/feed-projection.js';
 import { projectedUpTo } from '../projections/projection-offsets.js';
 import { aTestDatabase, storeOf } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
-import { FeedPlaces } from './feed-places.js';
+import { FeedPlaces } from '../feed-lists/feed-places.js';
 import { InstallationRows } from './installation-row.js';
 import { FeedServerAwayError } from './postgres-away.js';
 import type { Store } from './store.js';
@@ -156,7 +156,9 @@ describe('a feed that is spread over databases', () => {
 
   it('finds what was never sent after thousands of events that are not for the endpoint', async () => {
     const orgId = orgIds[1]!;
-    await store.feed.of(orgId).query(
+    await (
+      await store.feed.of(orgId)
+    ).query(
       `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
        select $1, n, to_timestamp($2 / 1000.0), 'evt_' || lpad(n::text, 26, '0'),
          case when n = 6000 then 'lead.created' else 'ticket.updated' end, '{}'

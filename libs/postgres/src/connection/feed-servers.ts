@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SEQ_NONE, type OrgId } from '#libs/domain';
 import { awayReason, FeedServerAwayError, isPostgresAway } from './postgres-away.js';
 
@@ -13,24 +14,118 @@ export interface PlacedServer<Store extends AnyStore> {
   readonly place: number;
   /** `host:port/database`, without the account. */
   readonly name: string;
-  readonly databaseUrl: string;
   readonly store: Store;
 }
 
+/** The id of a list of databases; `null` is the list of the settings. */
+export type FeedListId = string | null;
+
+/** Longer than the feed is closed when it moves, milliseconds. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 20;
+/** Longer than a query takes. After that, the databases of an earlier list are disconnected. */
+const RETIRE_AFTER_MS = 15_000;
+
 /** The databases that share the feed. Usually it is the main one alone. */
 export class FeedServers<Store extends AnyStore> {
+  #all: readonly PlacedServer<Store>[];
+  /** The list that they are; `undefined` if nobody asked. */
+  #listId: FeedListId | undefined;
   /** The places of databases whose place was checked. */
   readonly #joined = new Set<number>();
   /** Why databases cannot be used now, by place. The main database is not in it: without it, nothing works. */
   readonly #away = new Map<number, string>();
+  readonly #listeners = new Set<() => void>();
+  /** Databases of earlier lists that are still connected. */
+  readonly #retired = new Map<PlacedServer<Store>, NodeJS.Timeout>();
+  /** Until when the list holds, as far as this process knows. */
+  #lease = { untilMs: Infinity, isClosed: false };
+  #renew: () => Promise<void> = () => Promise.resolve();
 
   /** @param partitionOf the partition of the log that an org is in; needed if there are several databases */
   constructor(
     private readonly main: Store,
-    readonly all: readonly PlacedServer<Store>[],
+    all: readonly PlacedServer<Store>[],
     private readonly partitionOf: (orgId: OrgId) => number,
   ) {
+    this.#all = all;
+    this.#expectAll();
+  }
+
+  /** The databases, by place. */
+  get all(): readonly PlacedServer<Store>[] {
+    return this.#all;
+  }
+
+  /** The list that they are; `undefined` if nobody asked the main database. */
+  get listId(): FeedListId | undefined {
+    return this.#listId;
+  }
+
+  /**
+   * Uses another list from now on.
+   * @param areJoined whether the databases are open, and their places known to be right
+   */
+  use(listId: FeedListId, all: readonly PlacedServer<Store>[], areJoined = false): void {
+    for (const server of this.others) this.#retire(server);
+    [this.#listId, this.#all] = [listId, all];
+    this.#joined.clear();
+    this.#away.clear();
+    if (areJoined) for (const server of this.others) this.joined(server);
+    else this.#expectAll();
+    for (const onChange of this.#listeners) onChange();
+  }
+
+  /** Notes which list the databases are. */
+  isList(listId: FeedListId): void {
+    this.#listId = listId;
+  }
+
+  /** Calls `onChange` after each change of the list. */
+  onChange(onChange: () => void): void {
+    this.#listeners.add(onChange);
+  }
+
+  /** From now on, the list holds only as long as `lookedAt` says. @param renew looks at once, and calls `lookedAt` */
+  leaseBy(renew: () => Promise<void>): void {
+    this.#renew = renew;
+  }
+
+  /** @param untilMs until when the list holds, by `performance.now()`; nothing uses a list that is closed */
+  lookedAt(untilMs: number, isClosed: boolean): void {
+    this.#lease = { untilMs, isClosed };
+  }
+
+  /**
+   * Waits while the feed moves to another list, which takes about a second. A process that was frozen looks which list
+   * holds before it goes on. @throws FeedServerAwayError if it takes longer; the error of a main database that is away
+   */
+  async settled(): Promise<void> {
+    for (let waitedMs = 0; !this.#holds; waitedMs += LOOK_EVERY_MS) {
+      if (waitedMs >= PATIENCE_MS) throw new FeedServerAwayError(this.#names, 'the feed is moving to other databases');
+      if (this.#lease.isClosed) await delay(LOOK_EVERY_MS);
+      else await this.#renew();
+    }
+  }
+
+  get #holds(): boolean {
+    return !this.#lease.isClosed && performance.now() < this.#lease.untilMs;
+  }
+
+  get #names(): string {
+    return this.#all.map(({ name }) => name).join();
+  }
+
+  #expectAll(): void {
     for (const { place } of this.others) this.#away.set(place, 'not connected yet');
+  }
+
+  #retire(server: PlacedServer<Store>): void {
+    const close = () => {
+      this.#retired.delete(server);
+      void server.store.close();
+    };
+    this.#retired.set(server, setTimeout(close, RETIRE_AFTER_MS).unref());
   }
 
   /** The databases besides the main one. */
@@ -48,12 +143,13 @@ export class FeedServers<Store extends AnyStore> {
     return this.all.find(({ store }) => store === this.main)?.place ?? null;
   }
 
-  /** Returns the database with the feed of the org. @throws FeedServerAwayError */
-  of(orgId: OrgId): Store {
-    return this.all.length === 1 ? this.ofPartition(0) : this.ofPartition(this.partitionOf(orgId));
+  /** Returns the database with the feed of the org. Waits while the feed moves. @throws FeedServerAwayError */
+  async of(orgId: OrgId): Promise<Store> {
+    await this.settled();
+    return this.ofPartition(this.all.length === 1 ? 0 : this.partitionOf(orgId));
   }
 
-  /** Returns the database with the feed of a partition of the log. @throws FeedServerAwayError */
+  /** Returns the database with the feed of a partition of the log. Await `settled` first. @throws FeedServerAwayError */
   ofPartition(partition: number): Store {
     const server = this.#at(partition);
     const reason = this.#away.get(server.place);
@@ -104,6 +200,7 @@ export class FeedServers<Store extends AnyStore> {
     orgIdOf: (thing: T) => OrgId,
     act: (store: Store, things: readonly T[]) => Promise<Result>,
   ): Promise<readonly Result[]> {
+    await this.settled();
     return Promise.all([...this.group(things, orgIdOf)].map(([{ place }, some]) => act(this.ofPartition(place), some)));
   }
 
@@ -113,6 +210,7 @@ export class FeedServers<Store extends AnyStore> {
     orgIdOf: (thing: T) => OrgId,
     act: (store: Store, things: readonly T[]) => Promise<void>,
   ): Promise<void> {
+    await this.settled();
     await Promise.all(
       [...this.group(things, orgIdOf)].map(async ([server, some]) => {
         if (this.#away.has(server.place)) return;
@@ -131,13 +229,15 @@ export class FeedServers<Store extends AnyStore> {
    * otherwise the number.
    */
   async headSql(orgId: OrgId): Promise<string> {
+    await this.settled();
     if (this.isInMain(orgId)) return `coalesce((select last_seq from org_heads where org_id = '${orgId}'), 0)`;
     return this.head(orgId);
   }
 
   /** Returns the last seq of the org in the feed, 0 without events. */
   async head(orgId: OrgId): Promise<string> {
-    const [row] = await this.of(orgId).prepared<{ last_seq: string }>(
+    const feed = await this.of(orgId);
+    const [row] = await feed.prepared<{ last_seq: string }>(
       'head_of_org',
       'select last_seq from org_heads where org_id = $1',
       [orgId],
@@ -166,7 +266,12 @@ export class FeedServers<Store extends AnyStore> {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.others.map(({ store }) => store.close()));
+    const retired = [...this.#retired];
+    for (const [server, timer] of retired) {
+      clearTimeout(timer);
+      this.#retired.delete(server);
+    }
+    await Promise.all([...this.others, ...retired.map(([server]) => server)].map(({ store }) => store.close()));
   }
 
   #ofOrg(orgId: OrgId): PlacedServer<Store> {

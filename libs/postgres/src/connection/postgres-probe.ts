@@ -1,5 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
-import { PLACE_SQL, type PlaceRow } from './feed-places.js';
+import { PLACE_SQL, type PlaceRow } from '../feed-lists/feed-places.js';
 
 export interface PostgresProbeOptions {
   readonly databaseUrl: string;
@@ -19,33 +19,38 @@ const ANSWER_MS = 3_000;
 /** Asks Postgres for a sign of life or something short, over a connection of its own: all of the pool may be busy. */
 export class PostgresProbe {
   #client: Client | null = null;
+  /** A connection takes one question at a time. */
+  #asking: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: PostgresProbeOptions) {}
 
   /**
    * Asks which installation the database belongs to, because another one may be in its place now.
    * @returns `null` if it belongs to none yet, otherwise also whether it takes writes
-   * @throws when Postgres answers neither on the connection of the last time nor on a new one, within 9 s
+   * @throws like `query`
    */
   async ask(): Promise<ProbedPlace | null> {
-    const isConnected = this.#client !== null;
-    const read = () => this.read<ProbedPlace>(PROBE_SQL);
-    const [place] = await read().catch((error: unknown) => {
-      if (!isConnected) throw error;
-      return read();
-    });
+    const [place] = await this.query<ProbedPlace>(PROBE_SQL);
     return place ?? null;
   }
 
-  /** Reads something short. @throws when it fails, after at most 6 s; the next call connects again */
-  async read<Row>(sql: string): Promise<readonly Row[]> {
-    this.#client ??= await this.#connected();
+  /** @throws when Postgres answers neither on the connection of the last time nor on a new one, within 9 s */
+  async query<Row>(sql: string): Promise<readonly Row[]> {
+    const asked = this.#asking.then(() => this.#query<Row>(sql));
+    this.#asking = asked.catch(() => undefined);
+    return asked;
+  }
+
+  async #query<Row>(sql: string): Promise<readonly Row[]> {
     try {
-      return (await this.#client.query<Row & QueryResultRow>(sql)).rows;
-    } catch (error) {
-      this.close();
-      throw error;
+      if (this.#client !== null) return (await this.#client.query<Row & QueryResultRow>(sql)).rows;
+    } catch {
+      // The connection may be lost while the server is there.
     }
+    this.close();
+    const client = await this.#connected();
+    this.#client = client;
+    return (await client.query<Row & QueryResultRow>(sql)).rows;
   }
 
   close(): void {

@@ -183,21 +183,25 @@ export class Store {
   }
 
   #feedServers(): FeedServers<Store> {
-    const { databaseUrl: mainUrl, feed = ALL_IN_ONE } = this.#options;
-    const main = databaseName(mainUrl);
-    const urls = feed.databaseUrls.length === 0 ? [mainUrl] : feed.databaseUrls;
-    const servers = urls.map((databaseUrl, place) => {
-      const name = databaseName(databaseUrl);
-      return { place, name, databaseUrl, store: name === main ? this : this.#another(databaseUrl) };
+    const { databaseUrls, partitionOf } = this.#options.feed ?? ALL_IN_ONE;
+    return new FeedServers(this, this.feedServersOf(databaseUrls), partitionOf);
+  }
+
+  /** Makes the databases of a list, without opening them. @param databaseUrls none: the main database alone */
+  feedServersOf(databaseUrls: readonly string[]): readonly FeedServer[] {
+    const main = databaseName(this.databaseUrl);
+    const urls = databaseUrls.length === 0 ? [this.databaseUrl] : databaseUrls;
+    return urls.map((url, place) => {
+      const name = databaseName(url);
+      return { place, name, store: name === main ? this : this.#another(url) };
     });
-    return new FeedServers(this, servers, feed.partitionOf);
   }
 
   #readReplicas(): ReadReplicas<Store> {
     const { replicas = NO_REPLICAS } = this.#options;
     const all = replicas.databaseUrls.map((databaseUrl) => {
       const store = this.#another(databaseUrl, { migratesWhenOpened: false, queryTimeoutMs: REPLICA_READ_MS });
-      return { name: databaseName(databaseUrl), databaseUrl, store };
+      return { name: databaseName(databaseUrl), store };
     });
     return new ReadReplicas(all, replicas);
   }
@@ -207,6 +211,11 @@ export class Store {
     const tenantDatabaseUrl = withLoginOf(this.#options.tenantDatabaseUrl ?? null, databaseUrl);
     const alone = { feed: ALL_IN_ONE, replicas: NO_REPLICAS };
     return new Store({ ...this.#options, ...alone, databaseUrl, tenantDatabaseUrl, ...changes });
+  }
+
+  /** Its url, with the account. */
+  get databaseUrl(): string {
+    return this.#options.databaseUrl;
   }
 
   /** Waits with back-off until Postgres answers and its schema is up to date, and reports what it waits for. */

@@ -160,7 +160,7 @@ export class DeliveryLog {
 
   /** Returns the stored bytes of an event that was appended since then; `undefined` if retention has removed it. */
   async keptEnvelope(orgId: OrgId, seq: Seq, since: Date): Promise<Buffer | undefined> {
-    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
+    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
       const [event] = (await runner.query(
         'select envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
         [orgId, seq, since],
@@ -221,7 +221,10 @@ export class DeliveryLog {
           [orgId, delivery.seq, delivery.createdAtMs, keptSince],
         )) as { envelope: string }[];
       const { feed } = this.store;
-      const [event] = await (feed.isInMain(orgId) ? readEnvelope(runner) : feed.of(orgId).forOrg(orgId, readEnvelope));
+      await feed.settled();
+      const [event] = feed.isInMain(orgId)
+        ? await readEnvelope(runner)
+        : await (await feed.of(orgId)).forOrg(orgId, readEnvelope);
       return {
         delivery,
         envelope: event?.envelope ?? null,

@@ -241,6 +241,7 @@ export class RecoverySource {
       limit,
       new Date(nowMs - ROUTING_DELAY_MS),
     ] as const;
+    await this.store.feed.settled();
     const rows = await (this.store.feed.isInMain(orgId)
       ? this.#look(orgId, PAGE, [orgId, endpoint.id, ...pageParameters(bounds, rest)])
       : this.#lookElsewhere(orgId, endpoint.id, bounds, rest));
@@ -264,7 +265,7 @@ export class RecoverySource {
 
   /** Reads the events in their own database before their deliveries, and the envelopes of those that are found last. */
   async #lookElsewhere(orgId: OrgId, endpointId: EndpointId, bounds: Bounds, rest: Rest): Promise<readonly Row[]> {
-    const feed = this.store.feed.of(orgId);
+    const feed = await this.store.feed.of(orgId);
     const [given] = await feed.forOrg(
       orgId,
       async (runner) =>

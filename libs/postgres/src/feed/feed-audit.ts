@@ -164,6 +164,7 @@ export class FeedAudit {
    * @param untilMs epoch milliseconds, included
    */
   async orgs(after: OrgId | null, limit: number, sinceMs: number, untilMs: number): Promise<readonly OrgId[]> {
+    await this.store.feed.settled();
     const found = await Promise.all(
       this.store.feed.all.map(({ place }) =>
         this.#orgs(this.store.feed.ofPartition(place), [after, limit, sinceMs, untilMs]),

@@ -232,7 +232,7 @@ export class FeedReader {
     const name = `feed-page-${parts.join('-')}`;
     const sql = pageSql(filters.join(' '), types, order);
     const read: PageRead = (store) => store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
-    const primary = this.store.feed.of(orgId);
+    const primary = await this.store.feed.of(orgId);
     const row = (await this.#fromReplica(orgId, query, least, nowMs, read)) ?? (await read(primary))[0];
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
@@ -286,7 +286,7 @@ export class FeedReader {
 
   /** Returns the event of that seq; `undefined` if it is not there yet, or past retention. */
   async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
-    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
+    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(
         'select event_id, appended_at, envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
         [orgId, seq, new Date(nowMs - this.retentionMs)],
@@ -297,7 +297,7 @@ export class FeedReader {
 
   /** Returns the event of that id; `undefined` if it is not there, or past retention. */
   async findById(orgId: OrgId, id: EventId, nowMs: number): Promise<FoundEvent | undefined> {
-    return this.store.feed.of(orgId).forOrg(orgId, async (runner) => {
+    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(
         `select seq, event_type, widget_id, appended_at, envelope from events
          where org_id = $1 and event_id = $2 and appended_at >= $3`,
@@ -319,13 +319,13 @@ export class FeedReader {
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
     const from = new Date(nowMs - this.retentionMs);
     const least = this.#leastOf(orgId, from);
-    const [row] = await this.store.feed
-      .of(orgId)
-      .preparedForOrg<{ head: string | null; oldest: string | null }>(orgId, 'feed-bounds', BOUNDS, [
-        orgId,
-        from,
-        least,
-      ]);
+    const feed = await this.store.feed.of(orgId);
+    const [row] = await feed.preparedForOrg<{ head: string | null; oldest: string | null }>(
+      orgId,
+      'feed-bounds',
+      BOUNDS,
+      [orgId, from, least],
+    );
     const headSeq = seqFromText(row?.head ?? '0');
     this.#remember(orgId, from, least, row?.oldest ?? null);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
@@ -354,9 +354,9 @@ export class FeedReader {
    * @returns at least `after`, at most `head`
    */
   async seqBefore(orgId: OrgId, appendedAt: Date, after: Seq, head: Seq): Promise<Seq> {
-    const [row] = await this.store.feed
-      .of(orgId)
-      .preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, [orgId, appendedAt, after, head]);
+    const feed = await this.store.feed.of(orgId);
+    const parameters = [orgId, appendedAt, after, head];
+    const [row] = await feed.preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, parameters);
     return seqFromText(row?.seq ?? String(after));
   }
 
@@ -366,8 +366,8 @@ export class FeedReader {
   }
 
   /** @throws FeedServerAwayError when the feed of one of the orgs cannot be read now */
-  assertReachable(orgIds: Iterable<OrgId>): void {
-    for (const orgId of orgIds) this.store.feed.of(orgId);
+  async assertReachable(orgIds: Iterable<OrgId>): Promise<void> {
+    for (const orgId of orgIds) await this.store.feed.of(orgId);
   }
 
   /** Looks up events in the feed; `eventKey` makes their keys. */

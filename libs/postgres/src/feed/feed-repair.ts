@@ -47,6 +47,7 @@ export class FeedRepair {
 
   async heads(): Promise<ReadonlyMap<OrgId, Seq>> {
     const { feed } = this.store;
+    await feed.settled();
     const found = await Promise.all(
       feed.all.map(({ place }) =>
         feed.ofPartition(place).query<{ org_id: OrgId; last_seq: string }>('select org_id, last_seq from org_heads'),
@@ -59,6 +60,7 @@ export class FeedRepair {
    * Returns the events of the orgs of a partition after these seqs, each org's in order, in the order of their append.
    */
   async after(partition: number, seqs: ReadonlyMap<OrgId, Seq>): Promise<readonly StoredEvent[]> {
+    await this.store.feed.settled();
     const rows = await this.store.feed.ofPartition(partition).query<EventRow>(
       `select e.org_id, e.seq, e.event_id, e.event_type, e.widget_id, e.envelope,
          (extract(epoch from e.appended_at) * 1000)::bigint as appended_ms
@@ -99,6 +101,7 @@ export class FeedRepair {
     partition: number,
     events: readonly { readonly orgId: OrgId; readonly seq: Seq; readonly envelope: Buffer }[],
   ): Promise<readonly Conflict[]> {
+    await this.store.feed.settled();
     const rows = await this.store.feed.ofPartition(partition).query<{ org_id: OrgId; seq: string; event_id: EventId }>(
       `select e.org_id, e.seq, e.event_id
        from unnest($1::uuid[], $2::bigint[], $3::bytea[]) as logged(org_id, seq, envelope)
@@ -142,6 +145,7 @@ export class FeedRepair {
    * database than the main one has the feed, the projections there come last: the same command finishes the work.
    */
   async foldAgain(seqs: ReadonlyMap<OrgId, Seq>, to: SentBack): Promise<void> {
+    await this.store.feed.settled();
     const ofFeed = to.projections.includes('feed') ? this.store.feed.ofPartition(to.partition) : this.store;
     if (ofFeed === this.store) {
       await foldAgainIn(this.store, seqs, to);

@@ -137,7 +137,7 @@ export class DashboardFigures {
   /** Counts an org's events by time of append. @throws GaplessError `unavailable`, like all methods here */
   async eventCounts(orgId: OrgId, { startMs, sizeMs }: Buckets): Promise<EventCounts> {
     const parameters = [orgId, new Date(startMs), sizeMs / 1_000];
-    const feed = this.store.feed.of(orgId);
+    const feed = await this.store.feed.of(orgId);
     const rows = await this.#read<{ bucket: number; events: number }>(orgId, COUNT_EVENTS, parameters, feed);
     return new Map(rows.map(({ bucket, events }) => [bucket, events]));
   }

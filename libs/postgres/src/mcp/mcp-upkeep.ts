@@ -246,7 +246,8 @@ export class McpUpkeep {
       [endpointId],
     );
     if (about === undefined) return [];
-    const events = await this.store.feed.of(orgId).query<LateRow>(
+    const feed = await this.store.feed.of(orgId);
+    const events = await feed.query<LateRow>(
       `select event_id, event_type, seq, appended_at, envelope from events
        where org_id = $1 and event_type = $2 and ($3::uuid is null or widget_id = $3) and seq > $4 and seq <= $5
          and appended_at >= $6

@@ -39,6 +39,7 @@ import { EndpointVersions1700000000102 } from './0102-endpoint-versions.js';
 import { AttemptWaits1700000000103 } from './0103-attempt-waits.js';
 import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
 import { FeedPlaces1700000000106 } from './0106-feed-places.js';
+import { FeedLists1700000000107 } from './0107-feed-lists.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -82,4 +83,5 @@ export const MIGRATIONS = [
   AttemptWaits1700000000103,
   UrgentDeliveries1700000000105,
   FeedPlaces1700000000106,
+  FeedLists1700000000107,
 ];

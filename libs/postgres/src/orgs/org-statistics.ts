@@ -180,8 +180,10 @@ export class OrgStatistics {
   async #addChunk(orgId: OrgId, startMs: number, after: string): Promise<Chunk> {
     const { store } = this;
     const readAndStore = (runner: QueryRunner, feed: QueryRunner) => addChunk(runner, feed, orgId, startMs, after);
+    await store.feed.settled();
     if (store.feed.isInMain(orgId)) return store.forOrg(orgId, (runner) => readAndStore(runner, runner));
-    return store.feed.of(orgId).forOrg(orgId, (feed) => store.forOrg(orgId, (runner) => readAndStore(runner, feed)));
+    const elsewhere = await store.feed.of(orgId);
+    return elsewhere.forOrg(orgId, (feed) => store.forOrg(orgId, (runner) => readAndStore(runner, feed)));
   }
 }
 

@@ -103,6 +103,7 @@ export class FeedProjection implements SequenceCheck {
    * @throws FeedServerAwayError
    */
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
+    await this.store.feed.settled();
     const store = this.store.feed.ofPartition(stretch.partition);
     const { days, offsets } = this.#knownOf(store);
     await days.ensure(events.map((event) => event.appendedAtMs));
@@ -137,7 +138,7 @@ export class FeedProjection implements SequenceCheck {
   #knownOf(store: Store) {
     let known = this.#known.get(store);
     if (known === undefined) {
-      known = { days: new DayPartitions(store), offsets: new ProjectionOffsets(store) };
+      known = { days: new DayPartitions(store), offsets: new ProjectionOffsets(store, this.store.feed) };
       this.#known.set(store, known);
     }
     return known;

@@ -1,4 +1,7 @@
 import type { Anchor, Position } from '#libs/domain';
+import { databaseName } from '#libs/runtime';
+import type { FeedListId } from '../connection/feed-servers.js';
+import { FeedServerAwayError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 
 /** A stretch of a topic partition to project: from `firstOffset` up to, not including, `nextOffset`. */
@@ -91,6 +94,7 @@ export async function projectedPositions(
   topic: string,
   parse: (anchor: string | null) => Anchor | null,
 ): Promise<ReadonlyMap<number, Position>> {
+  if (projection === 'feed') await store.feed.settled();
   const found = await Promise.all(
     storesOf(store, projection).map((each) =>
       each.query<{ partition: number; next_offset: string; anchor: string | null }>(
@@ -115,26 +119,37 @@ export async function begunPositions(
   partitions: readonly number[],
   parse: (anchor: string | null) => Anchor | null,
 ): Promise<ReadonlyMap<number, Position>> {
+  const isFeed = projection === 'feed';
+  if (isFeed) await store.feed.settled();
+  const listId = isFeed ? store.feed.listId : undefined;
   await Promise.all(
     storesOf(store, projection).map((each) => {
-      const own = partitions.filter((partition) => projection !== 'feed' || store.feed.isAt(each, partition));
-      return own.length === 0 ? [] : each.query(BEGIN, [projection, topic, own]);
+      const own = partitions.filter((partition) => !isFeed || store.feed.isAt(each, partition));
+      const parameters = [projection, topic, own, listId === undefined, listId ?? null];
+      return own.length === 0 ? [] : each.query(BEGIN, parameters);
     }),
   );
   return projectedPositions(store, projection, topic, parse);
 }
 
+/** Begins nothing in a database that belongs to another list than the one of the last parameter. */
 const BEGIN = `
   with started as (
     insert into projection_offsets (projection, topic, partition, next_offset)
-    select $1::text, $2::text, unnest($3::int[]), 0 on conflict do nothing
+    select $1::text, $2::text, unnest($3::int[]), 0
+    where $4::boolean or not exists (select from installation where feed_list is distinct from $5::uuid)
+    on conflict do nothing
   ) select 1`;
 
 /** The projection's offset in each partition, as this process last knew it. */
 export class ProjectionOffsets {
   readonly #known = new Map<string, number>();
 
-  constructor(private readonly store: Store) {}
+  /** @param feed begins nothing in a database that belongs to another list than this one */
+  constructor(
+    private readonly store: Store,
+    private readonly feed?: Store['feed'],
+  ) {}
 
   /**
    * Whether the stretch can be applied now. If the known offset says yes, no query is needed. Otherwise it asks again,
@@ -161,20 +176,34 @@ export class ProjectionOffsets {
 
   /** Reads the offset. A new projection begins with its first stretch. */
   async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<number> {
+    const listId = this.feed?.listId;
+    const begin =
+      listId === undefined
+        ? 'values ($1, $2, $3, $4)'
+        : `select $1, $2, $3::int, $4::bigint
+           where not exists (select from installation where feed_list is distinct from $5::uuid)`;
     for (;;) {
       const [row] = await this.store.query<{ next_offset: string }>(
         `with begun as (
-           insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)
+           insert into projection_offsets (projection, topic, partition, next_offset) ${begin}
            on conflict do nothing returning next_offset
          )
          select next_offset from begun
          union all
          select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
-        [projection, topic, partition, firstOffset],
+        [projection, topic, partition, firstOffset, ...(listId === undefined ? [] : [listId])],
       );
-      // Without a row, another process has just begun: the next read sees its row.
       if (row !== undefined) return Number(row.next_offset);
+      // Another process has just begun, and the next read sees its row. Or the database was left.
+      if (listId !== undefined) await this.#refuseIfLeft(listId);
     }
+  }
+
+  /** A process that was frozen while the feed moved must not begin partitions in a database of the old list. */
+  async #refuseIfLeft(listId: FeedListId): Promise<void> {
+    const sql = 'select from installation where feed_list is distinct from $1::uuid';
+    const [left] = await this.store.query(sql, [listId]);
+    if (left !== undefined) throw new FeedServerAwayError(databaseName(this.store.databaseUrl), 'the feed has moved');
   }
 }
 

@@ -64,6 +64,11 @@ export class Metrics {
     gauge.set(labels, value);
   }
 
+  /** Removes what `set` has set, because it no longer exists. */
+  remove<Name extends MetricName<'gauge'>>(name: Name, labels: MetricLabels<Name>): void {
+    this.#gauges.get(name)?.remove(labels);
+  }
+
   observe<Name extends MetricName<'histogram'>>(name: Name, labels: MetricLabels<Name>, value: number): void {
     let histogram = this.#histograms.get(name);
     if (histogram === undefined) {

@@ -46,8 +46,8 @@ export class DeliverySuite {
   }
 
   /** Asks the database with the feed of the org. */
-  queryFeed<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
-    return this.app.app.get(Store).feed.of(orgId).query<Row>(sql, parameters);
+  async queryFeed<Row>(orgId: OrgId, sql: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    return (await this.app.app.get(Store).feed.of(orgId)).query<Row>(sql, parameters);
   }
 
   /** Makes the table of the org's feed for what was appended so long ago: it may be that of the day before. */

@@ -11,7 +11,7 @@ function replicasOf(...names: readonly string[]) {
   const reads: (readonly [string, ReplicaReadOutcome])[] = [];
   const failures: string[] = [];
   const replicas = new ReadReplicas(
-    names.map((name) => ({ name, databaseUrl: '', store: new AStore() })),
+    names.map((name) => ({ name, store: new AStore() })),
     {
       maxLagMs: 5_000,
       onRead: (name, outcome) => reads.push([name, outcome]),

@@ -5,7 +5,6 @@ import { awayReason, isPostgresAway } from '../postgres-away.js';
 export interface ReadReplica<Store> {
   /** `host:port/database`, without the account. */
   readonly name: string;
-  readonly databaseUrl: string;
   readonly store: Store;
 }
 

@@ -3,7 +3,7 @@ import { judgeReplica, WalEnds, type Clock, type DatabaseLook, type PrimaryLook 
 import { durationText } from '#libs/runtime';
 import { awayReason } from '../postgres-away.js';
 import { PostgresProbe } from '../postgres-probe.js';
-import type { Store } from '../store.js';
+import type { FeedServer, Store } from '../store.js';
 import type { ReadReplica } from './read-replicas.js';
 
 /** One statement for primaries and standbys. The log of a primary counts as far as it is on disk: no standby gets more. */
@@ -37,7 +37,7 @@ export type ReplicaState =
 export class ReplicaLook {
   readonly #probe: PostgresProbe;
   readonly #ends = new WalEnds();
-  #primary: { readonly place: number; readonly probe: PostgresProbe } | null = null;
+  #primary: { readonly server: FeedServer; readonly probe: PostgresProbe } | null = null;
   #replayed: bigint | null = null;
 
   constructor(
@@ -45,7 +45,7 @@ export class ReplicaLook {
     private readonly replica: ReadReplica<Store>,
     private readonly clock: Clock,
   ) {
-    this.#probe = probeOf(replica.databaseUrl);
+    this.#probe = probeOf(replica.store.databaseUrl);
   }
 
   /** Looks, and lets the replica serve or leaves it out. */
@@ -93,10 +93,12 @@ export class ReplicaLook {
 
   /** Asks the primary; while it is unknown, every database that holds a part of the feed. */
   async #primaries(): Promise<readonly PrimaryLook[]> {
+    // The feed may have moved to other databases.
+    if (this.#primary !== null && !this.store.feed.all.includes(this.#primary.server)) this.#forgetPrimary();
     if (this.#primary !== null) {
-      const { place, probe } = this.#primary;
+      const { server, probe } = this.#primary;
       try {
-        return [{ ...(await lookBy(probe)), place }];
+        return [{ ...(await lookBy(probe)), place: server.place }];
       } catch (error) {
         throw new Error(`Its primary cannot be asked: ${awayReason(error)}`, { cause: error });
       }
@@ -116,7 +118,7 @@ export class ReplicaLook {
   #follow(place: number): void {
     if (this.#primary !== null) return;
     const server = this.store.feed.all.find((one) => one.place === place);
-    if (server !== undefined) this.#primary = { place, probe: probeOf(server.databaseUrl) };
+    if (server !== undefined) this.#primary = { server, probe: probeOf(server.store.databaseUrl) };
   }
 
   #forgetPrimary(): void {
@@ -130,7 +132,7 @@ function probeOf(databaseUrl: string): PostgresProbe {
 }
 
 async function lookBy(probe: PostgresProbe): Promise<DatabaseLook> {
-  const [row] = await probe.read<LookRow>(LOOK);
+  const [row] = await probe.query<LookRow>(LOOK);
   if (row === undefined) throw new Error('a statement without a row');
   return lookOf(row);
 }

@@ -11,6 +11,7 @@ export class AppendTimes {
    * @param partition the org's partition of the log
    */
   async upTo(orgId: OrgId, partition: number, seq: Seq): Promise<number | undefined> {
+    await this.store.feed.settled();
     const [row] = await this.store.feed
       .ofPartition(partition)
       .query<{ appended_at: Date }>(

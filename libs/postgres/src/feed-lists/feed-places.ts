@@ -7,7 +7,8 @@ import {
   type FeedPlaceVerdict,
   type PlacedDatabase,
 } from '#libs/domain';
-import type { FeedServer, Store } from './store.js';
+import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
+import type { FeedServer, Store } from '../connection/store.js';
 
 /** The row of `installation`, as far as it says which part of the feed a database holds. */
 export interface PlaceRow {
@@ -21,8 +22,8 @@ export const PLACE_SQL = 'select id, feed_place, feed_places, feed_joined from i
 
 /** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
 export class FeedPlaces {
-  /** That of the main database when a database joined. */
-  #installation = '';
+  /** That of the main database, once it was read. */
+  #installation: string | null = null;
 
   /** @param store the main database, which has its installation */
   constructor(private readonly store: Store) {}
@@ -78,8 +79,9 @@ export class FeedPlaces {
    * Checks what a database that has joined says about itself now: another one may be at its address.
    * @throws InstallationMismatchError
    */
-  checkJoined({ place, name }: FeedServer, found: PlaceRow | null): void {
-    throwIfRefused(this.#verdictOf(name, place, found, true));
+  async checkJoined(server: FeedServer, found: PlaceRow | null): Promise<void> {
+    const installation = (this.#installation ??= (await this.#ofInstallation()).id);
+    throwIfRefused(this.#verdictOf(server, found, { installation, hasJoined: true }));
   }
 
   /** Opens every other database. @throws like `join` */
@@ -103,6 +105,9 @@ export class FeedPlaces {
         `The database ${name} of PROJECTION_DATABASE_URLS belongs to installation ${row.id}, and not to ${main.id}.`,
       );
     }
+    await this.#assertDistinct([{ name: 'of DATABASE_URL', store: this.store }, ...this.store.feed.others]);
+    // The list of the settings counts again.
+    await this.store.query('with gone as (delete from feed_list) select 1');
     await this.#place(this.store, MOVING, []);
   }
 
@@ -123,26 +128,44 @@ export class FeedPlaces {
   async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
     await store.query(
       `with placed as (
-         update installation set feed_place = $1, feed_places = $2, feed_joined = $3
+         update installation set feed_place = $1, feed_places = $2, feed_joined = $3, feed_list = null
        ) select 1`,
       [place, places, joined],
     );
   }
 
-  async #judge({ store, place, name }: FeedServer) {
+  async #judge(server: FeedServer) {
     // In this order: a database is noted after it got its place.
-    const [main, found] = [await readPlace(this.store), await readPlace(store)];
-    if (main === null) throw new Error('the main database has no installation yet');
-    this.#installation = main.id;
-    const isNoted = main.feed_joined.includes(place);
-    return { verdict: this.#verdictOf(name, place, found, isNoted), isNoted };
+    const [{ id: installation, feed_joined }, found] = [await this.#ofInstallation(), await readPlace(server.store)];
+    const isNoted = feed_joined.includes(server.place);
+    return { verdict: this.#verdictOf(server, found, { installation, hasJoined: isNoted }), isNoted };
   }
 
-  #verdictOf(name: string, place: number, found: PlaceRow | null, hasJoined: boolean): FeedPlaceVerdict {
+  #verdictOf(
+    { name, place }: FeedServer,
+    found: PlaceRow | null,
+    { installation, hasJoined }: { readonly installation: string; readonly hasJoined: boolean },
+  ): FeedPlaceVerdict {
     const row: PlacedDatabase | null =
       found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
-    const expected = { installation: this.#installation, place, places: this.ofMain.places };
-    return judgeListedPlace({ name, row, expected, hasJoined });
+    return judgeListedPlace({ name, row, expected: { installation, place, places: this.ofMain.places }, hasJoined });
+  }
+
+  /** Returns the row of the main database. */
+  async #ofInstallation(): Promise<PlaceRow> {
+    const row = await readPlace(this.store);
+    if (row === null) throw new Error('the main database has no installation yet');
+    return row;
+  }
+
+  /** @throws InstallationMismatchError if two of them are one database: each can hold only one lock of this name */
+  async #assertDistinct([server, ...more]: readonly Pick<FeedServer, 'name' | 'store'>[]): Promise<void> {
+    if (server === undefined) return;
+    const done = await server.store.exclusively(ADVISORY_LOCKS.feedMove, () => this.#assertDistinct(more).then(() => true));
+    if (done !== null) return;
+    throw new InstallationMismatchError(
+      `The database ${server.name} is in PROJECTION_DATABASE_URLS under two names, or a move that is under way uses it.`,
+    );
   }
 
   /** Writes the installation of the main database into a new one, with its place. */
@@ -153,7 +176,15 @@ export class FeedPlaces {
          insert into installation
          select * from json_populate_record(null::installation, $1::json) on conflict do nothing
        ) select 1`,
-      [JSON.stringify({ ...row?.row, feed_place: place, feed_places: this.ofMain.places, feed_joined: [] })],
+      [
+        JSON.stringify({
+          ...row?.row,
+          feed_place: place,
+          feed_places: this.ofMain.places,
+          feed_joined: [],
+          feed_list: this.store.feed.listId ?? null,
+        }),
+      ],
     );
   }
 }

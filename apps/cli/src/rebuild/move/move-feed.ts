@@ -1,0 +1,313 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock, OrgId, Position } from '#libs/domain';
+import {
+  ADVISORY_LOCKS,
+  drainFeedWriters,
+  FeedCopy,
+  FeedLists,
+  FeedTargets,
+  projectedPositions,
+  projectedUpTo,
+  Store,
+  type FeedDifference,
+  type FeedServer,
+  type SecretCipher,
+  type ServedHead,
+} from '#libs/postgres';
+import { anchorText, LogPositions, parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
+import { CliError } from '../../cli-error.js';
+import type { Installation } from '../../installation.js';
+import type { Progress } from '../../verify/progress.js';
+import { FeedFollower } from './feed-follower.js';
+
+/** The timeout of queries: a digest reads all events of an org. */
+const QUERY_TIMEOUT_MS = 600_000;
+const ANNOUNCE_EVERY_MS = 2_000;
+/** Longer than any look of a process from before the announcement holds. */
+const ANNOUNCED_FOR_MS = 6_000;
+/** Longer than a look holds while the move is announced. */
+const LOOKS_END_AFTER_MS = 650;
+/** How long the new databases may need to read the last records while the feed is closed. */
+const LAST_RECORDS_MS = 400;
+/** The comparison begins, and the feed is closed, once the new databases lack fewer records than this. */
+const NEARLY_THERE = 500;
+const ATTEMPTS = 20;
+const PAUSE_MS = 1_000;
+/** How long processes may need to open the new databases. */
+const READY_WITHIN_MS = 60_000;
+/** How long the command goes on folding, until the projectors have taken over. */
+const HAND_OVER_MS = 3_000;
+
+export interface MoveReport {
+  /** How many records of the log were folded by this run. */
+  readonly records: number;
+  /** How many events were copied from the earlier databases, because the log no longer has them. */
+  readonly copied: number;
+  readonly orgs: number;
+  /** How many events were compared. */
+  readonly events: number;
+  /** How many processes have changed to the new databases. */
+  readonly processes: number;
+  /** How long nothing used the feed, milliseconds. */
+  readonly closedMs: number;
+  /** The databases of both lists, without accounts. */
+  readonly databases: readonly string[];
+  readonly left: readonly string[];
+}
+
+export interface MoveRequest {
+  readonly urls: readonly string[];
+  readonly cipher: SecretCipher;
+  readonly clock: Clock;
+}
+
+/**
+ * Moves the feed to other databases while Gapless runs (ADR 106). Killed at any moment, it leaves the service on the
+ * databases that it had, and the next run goes on.
+ * @throws CliError, FeedTargetError
+ */
+export async function moveFeed(
+  installation: Installation,
+  request: MoveRequest,
+  progress: Progress,
+): Promise<MoveReport> {
+  const { store, config } = installation;
+  if (request.urls.length > config.partitions) {
+    throw new CliError(
+      `The list has ${request.urls.length} databases, but the log has ${config.partitions} partitions: some would hold nothing.`,
+    );
+  }
+  const target = new Store({
+    databaseUrl: store.databaseUrl,
+    applicationName: 'gapless-move',
+    logger: createLogger('silent', 'cli'),
+    migratesWhenOpened: true,
+    queryTimeoutMs: QUERY_TIMEOUT_MS,
+    feed: { databaseUrls: request.urls, partitionOf: (orgId) => partitionOf(orgId, config.partitions) },
+  });
+  try {
+    await target.openNow();
+    const done = await store.exclusively(ADVISORY_LOCKS.feedMove, async () => ({
+      report: await new FeedMoving(installation, target, request, progress).run(),
+    }));
+    if (done === null) throw new CliError('Another move is under way. Wait until it has ended.');
+    return done.report;
+  } finally {
+    await target.close();
+  }
+}
+
+class FeedMoving {
+  readonly #lists: FeedLists;
+  readonly #copy: FeedCopy;
+  readonly #follower: FeedFollower;
+  readonly #found = { orgs: 0, events: 0, copied: 0 };
+  readonly #ending = new AbortController();
+  #announcedSinceMs: number | null = null;
+
+  constructor(
+    private readonly installation: Installation,
+    private readonly target: Store,
+    private readonly request: MoveRequest,
+    private readonly progress: Progress,
+  ) {
+    const { store, connection, topics } = installation;
+    this.#lists = new FeedLists(store);
+    this.#copy = new FeedCopy(target);
+    this.#follower = new FeedFollower(connection, topics.log, target, (count) => {
+      progress.advance(count);
+    });
+  }
+
+  async run(): Promise<MoveReport> {
+    const { store } = this.installation;
+    const targets = new FeedTargets(store, this.target);
+    await targets.open();
+    const next = await this.#lists.begin(this.request.urls, this.request.cipher);
+    return targets.with(next, async () => {
+      const left = store.feed.all.map(({ name }) => name);
+      const failed = Promise.race([this.#follow(), this.#announce(next.id)]);
+      const working = this.#move(next.id);
+      try {
+        const done = await Promise.race([working, failed]);
+        await targets.markLeft();
+        const databases = this.target.feed.all.map(({ name }) => name);
+        return { records: this.#follower.records, ...this.#found, ...done, databases, left };
+      } finally {
+        this.#ending.abort(new Error('the move has ended'));
+        await working.catch(() => undefined);
+        await this.#follower.stop();
+        await this.#lists.withdraw().catch(() => undefined);
+        this.progress.end();
+      }
+    });
+  }
+
+  async #move(id: string): Promise<Pick<MoveReport, 'processes' | 'closedMs'>> {
+    await this.#fold();
+    await this.#compareAll();
+    const processes = await this.#waitUntilReady(id);
+    const closedMs = await this.#change(id);
+    await delay(HAND_OVER_MS);
+    return { processes, closedMs };
+  }
+
+  async #follow(): Promise<never> {
+    const { config } = this.installation;
+    const known = await this.#reached();
+    const partitions = Array.from({ length: config.partitions }, (_, partition) => partition);
+    return this.#follower.start(new Map(partitions.map((partition) => [partition, known.get(partition) ?? 0])));
+  }
+
+  /** Repeats the announcement until the list has changed, and notes since when processes have known of it. */
+  async #announce(id: string): Promise<never> {
+    const { signal } = this.#ending;
+    while (!signal.aborted && (await this.#lists.servedId()) !== id) {
+      const knew = await this.#lists.announce(id);
+      if (knew === undefined) break;
+      if (!knew || this.#announcedSinceMs === null) this.#announcedSinceMs = performance.now();
+      await delay(ANNOUNCE_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+    if (!signal.aborted && (await this.#lists.servedId()) !== id) throw new CliError('Another move has begun.');
+    return new Promise<never>(() => undefined);
+  }
+
+  get #isKnown(): boolean {
+    return this.#announcedSinceMs !== null && performance.now() - this.#announcedSinceMs > ANNOUNCED_FOR_MS;
+  }
+
+  async #fold(): Promise<void> {
+    this.progress.begin('folding the log', await this.#missing());
+    while ((await this.#missing()) >= NEARLY_THERE) await this.#rest(200);
+    this.progress.end();
+  }
+
+  /** Compares all orgs, each up to the head that it has when its turn comes. */
+  async #compareAll(): Promise<void> {
+    for (const served of this.installation.store.feed.all) {
+      this.progress.begin(`comparing ${served.name}`, await this.#copy.countOrgs(served));
+      for (let after: OrgId | null = null; ;) {
+        const orgs: readonly ServedHead[] = await this.#copy.headsAfter(served, after);
+        after = orgs.at(-1)?.orgId ?? null;
+        if (after === null) break;
+        const heads = await this.#served();
+        while (lacking(heads, await this.#reached()) > 0) await this.#rest(50);
+        await this.#compare(served, orgs);
+        this.progress.advance(orgs.length);
+      }
+      this.progress.end();
+    }
+  }
+
+  async #compare(served: FeedServer, orgs: readonly ServedHead[]): Promise<void> {
+    const { config } = this.installation;
+    const look = () => this.#copy.compare(served, orgs, this.request.clock.now() - config.retentionMs);
+    let found = await look();
+    // The day of the oldest events may just have been dropped.
+    if (found.differences.length > 0) found = await look();
+    if (found.differences.length > 0) throw new CliError(differenceText(found.differences));
+    this.#found.orgs += orgs.length;
+    this.#found.events += found.events;
+    this.#found.copied += found.copied;
+  }
+
+  /** Waits until every process has opened the new databases. @returns how many have */
+  async #waitUntilReady(id: string): Promise<number> {
+    const untilMs = performance.now() + READY_WITHIN_MS;
+    for (;;) {
+      const { ready, missing } = await this.#lists.readiness(id);
+      if (this.#isKnown && missing.length === 0) return ready;
+      if (performance.now() > untilMs) {
+        throw new CliError(
+          `${missing.length} processes cannot open the new databases (${missing.join(', ')}). Their logs say why: ` +
+            'feed_list.next_cannot_be_opened. The feed stays where it was. Run the command again once they can.',
+        );
+      }
+      await this.#rest(200);
+    }
+  }
+
+  /** Changes to the new list in a moment in which nothing uses the feed. @returns how long that was, milliseconds */
+  async #change(id: string): Promise<number> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      if ((await this.#missing()) < NEARLY_THERE && this.#isKnown) {
+        const startedAtMs = performance.now();
+        if (await this.#changeNow(id)) return Math.round(performance.now() - startedAtMs);
+      }
+      await this.#rest(PAUSE_MS);
+    }
+    throw new CliError(
+      'The new databases did not keep up, or a statement blocked the old ones. The feed stays where it was. ' +
+        'Run the command again when there is less load.',
+    );
+  }
+
+  async #changeNow(id: string): Promise<boolean> {
+    if (!(await this.#lists.close(id))) return false;
+    let isChanged = false;
+    try {
+      await this.#rest(LOOKS_END_AFTER_MS);
+      // This process may have been frozen, and the announcement over for a while.
+      if (!this.#isKnown) return false;
+      // What was under way has ended then, and the positions are final.
+      const drained = await Promise.all(this.installation.store.feed.all.map(({ store }) => drainFeedWriters(store)));
+      if (drained.includes(false)) return false;
+      const positions = await this.#served();
+      const untilMs = performance.now() + LAST_RECORDS_MS;
+      while (lacking(positions, await this.#reached()) > 0) {
+        if (performance.now() > untilMs) return false;
+        await this.#rest(10);
+      }
+      const { all, mainPlace } = this.target.feed;
+      isChanged = await this.#lists.change(id, mainPlace, all.length);
+      return isChanged;
+    } finally {
+      if (!isChanged) await this.#lists.open(id);
+    }
+  }
+
+  /** Returns how many records the served feed has that the new one lacks. */
+  async #missing(): Promise<number> {
+    const { connection, topics } = this.installation;
+    const [served, reached] = [await this.#served(), await this.#reached()];
+    const unread = [...served].filter(([partition, { next }]) => next > 0 && !reached.has(partition));
+    if (unread.length > 0) {
+      // Retention may have removed all records of a partition: nothing leads the new database there.
+      const bounds = await new LogPositions(connection).bounds(topics.log);
+      for (const [partition, position] of unread) {
+        if ((bounds.get(partition)?.begin ?? 0) < position.next) continue;
+        await this.#copy.beginAt(topics.log, partition, position.next, position.anchor && anchorText(position.anchor));
+      }
+    }
+    return lacking(served, reached);
+  }
+
+  async #served(): Promise<ReadonlyMap<number, Position>> {
+    const { store, topics } = this.installation;
+    return projectedPositions(store, 'feed', topics.log, parseAnchor);
+  }
+
+  async #reached(): Promise<Positions> {
+    return projectedUpTo(this.target, 'feed', this.installation.topics.log);
+  }
+
+  async #rest(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#ending.signal });
+  }
+}
+
+function lacking(served: ReadonlyMap<number, Position>, reached: Positions): number {
+  return [...served].reduce((sum, [partition, { next }]) => sum + Math.max(0, next - (reached.get(partition) ?? 0)), 0);
+}
+
+function differenceText(differences: readonly FeedDifference[]): string {
+  const lines = differences
+    .slice(0, 10)
+    .map(({ orgId, served, copied }) => `  ${orgId}: ${served} events in the feed, ${copied} in the new databases`);
+  return [
+    `The log has another feed than the one that is served, for ${differences.length} organizations:`,
+    ...lines,
+    'The feed stays where it was. Run "gapless verify", which says what differs.',
+  ].join('\n');
+}

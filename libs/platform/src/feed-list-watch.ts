@@ -1,0 +1,173 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  awayReason,
+  FeedLists,
+  isPostgresAway,
+  LOOK_AT_FEED_LIST,
+  LOOKS_AT_FEED_LIST,
+  PostgresProbe,
+  SecretCipher,
+  Store,
+  type FeedListLook,
+  type FeedServer,
+} from '#libs/postgres';
+import type { Config, Logger } from '#libs/runtime';
+import { RegularWork } from './regular-work.js';
+import { CONFIG, LOGGER } from './tokens.js';
+
+const LOOK_EVERY_MS = 1_000;
+/** How long a look holds. Afterwards nothing uses the feed before another look: the process may have been frozen. */
+const HOLDS_MS = 5_000;
+
+/** While the feed is about to move. `gapless rebuild --to` closes the feed for a little longer than a look holds. */
+const LOOK_EVERY_ANNOUNCED_MS = 150;
+const HOLDS_ANNOUNCED_MS = 600;
+const LOOK_EVERY_CLOSED_MS = 30;
+const OPEN_AGAIN_AFTER_MS = 2_000;
+
+/** The next list, whose databases are opened before the feed moves to them. */
+interface NextList {
+  readonly id: string;
+  servers: readonly FeedServer[];
+  isOpen: boolean;
+}
+
+/**
+ * Follows the list of databases that holds the feed. While it changes, nothing in this process reads or writes the feed,
+ * so that no organization's head goes back (ADR 106).
+ */
+@Injectable()
+export class FeedListWatch extends RegularWork {
+  readonly #probe: PostgresProbe;
+  #isAdopted = false;
+  #hasEnded = false;
+  #reported = '';
+  #looking: Promise<FeedListLook | undefined> | null = null;
+  #next: NextList | null = null;
+  #triedAtMs = -Infinity;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly store: Store,
+    private readonly cipher: SecretCipher,
+    private readonly lists: FeedLists,
+  ) {
+    super({ everyMs: LOOK_EVERY_MS });
+    this.#probe = new PostgresProbe({ databaseUrl: config.databaseUrl, applicationName: LOOKS_AT_FEED_LIST });
+  }
+
+  /** Uses the list that is served, whatever the settings say. @throws InstallationMismatchError */
+  async adopt(): Promise<void> {
+    const { projectionDatabaseUrls } = this.config;
+    const isOther = await this.lists.adopt(projectionDatabaseUrls, () => Promise.resolve(this.cipher));
+    if (isOther) {
+      const servers = this.store.feed.all.map(({ name }) => name);
+      this.logger.warn({ servers }, 'feed_list.settings_differ');
+    }
+    this.#isAdopted = true;
+    this.store.feed.leaseBy(async () => {
+      await this.#look();
+    });
+    await this.#look();
+  }
+
+  override async beforeApplicationShutdown(): Promise<void> {
+    await super.beforeApplicationShutdown();
+    this.#hasEnded = true;
+    await this.#looking?.catch(() => undefined);
+    this.#probe.close();
+    await this.#forgetNext();
+    // Work that still runs needs no further look.
+    this.store.feed.lookedAt(Infinity, false);
+  }
+
+  protected async act(): Promise<number> {
+    if (!this.#isAdopted) return LOOK_EVERY_MS;
+    const look = await this.#look();
+    await this.#prepare(look);
+    if (look?.is_closed === true) return LOOK_EVERY_CLOSED_MS;
+    return look?.is_announced === true ? LOOK_EVERY_ANNOUNCED_MS : LOOK_EVERY_MS;
+  }
+
+  protected failed(error: unknown): void {
+    // A main database that is away is reported elsewhere.
+    const reason = awayReason(error);
+    if (isPostgresAway(error) || reason === this.#reported) return;
+    this.#reported = reason;
+    this.logger.error({ err: error }, 'feed_list.unknown');
+  }
+
+  /** Looks which list holds. Everyone who asks meanwhile waits for the same answer. */
+  async #look(): Promise<FeedListLook | undefined> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<FeedListLook | undefined> {
+    if (this.#hasEnded) return undefined;
+    // Before the question, so that the answer is not held for longer than the command assumes.
+    const fromMs = performance.now();
+    const [look] = await this.#probe.query<FeedListLook & { readonly [column: string]: unknown }>(LOOK_AT_FEED_LIST);
+    if (look !== undefined && look.id !== null && look.id !== this.store.feed.listId) await this.#change(look.id);
+    this.store.feed.lookedAt(
+      fromMs + (look?.is_announced === true ? HOLDS_ANNOUNCED_MS : HOLDS_MS),
+      look?.is_closed === true,
+    );
+    return look;
+  }
+
+  async #change(id: string): Promise<void> {
+    const { feed } = this.store;
+    const next = this.#next;
+    if (next?.id === id) {
+      this.#next = null;
+      feed.use(id, next.servers, next.isOpen);
+    } else {
+      const servers = await this.lists.serversOf(id, this.cipher);
+      if (servers === undefined) throw new Error('the list of databases has just changed');
+      feed.use(id, servers);
+    }
+    this.logger.info({ servers: feed.all.map(({ name }) => name) }, 'feed_list.changed');
+  }
+
+  /** Opens the databases of the next list. The command waits until each process has. */
+  async #prepare(look: FeedListLook | undefined): Promise<void> {
+    const id = look?.is_announced === true ? look.next_id : null;
+    if (this.#next !== null && this.#next.id !== id) await this.#forgetNext();
+    if (id === null) return;
+    if (this.#next?.isOpen === true) {
+      // Each time, because a new connection has another name.
+      await this.#probe.query(`set application_name to '${LOOKS_AT_FEED_LIST} ${id}'`);
+      return;
+    }
+    if (performance.now() - this.#triedAtMs < OPEN_AGAIN_AFTER_MS) return;
+    this.#triedAtMs = performance.now();
+    // Not awaited: opening takes longer than a look holds.
+    void this.#open(id).catch((error: unknown) => {
+      this.logger.error({ err: error }, 'feed_list.next_cannot_be_opened');
+    });
+  }
+
+  async #open(id: string): Promise<void> {
+    if (this.#next === null) {
+      const servers = await this.lists.serversOf(id, this.cipher);
+      if (servers === undefined) return;
+      this.#next = { id, servers, isOpen: false };
+    }
+    const next = this.#next;
+    await Promise.all(next.servers.filter(({ store }) => store !== this.store).map(({ store }) => store.openNow()));
+    next.isOpen = true;
+  }
+
+  async #forgetNext(): Promise<void> {
+    const next = this.#next;
+    this.#next = null;
+    if (next === null) return;
+    await Promise.all(
+      next.servers.filter(({ store }) => store !== this.store).map(({ store }) => store.close().catch(() => undefined)),
+    );
+  }
+}

@@ -1,0 +1,360 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OrgId } from '#libs/domain';
+import { partitionOf } from '#libs/kafka-log';
+import type { GaplessApp } from '#libs/platform';
+import { Store } from '#libs/postgres';
+import { databaseName } from '#libs/runtime';
+import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
+import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
+import { ApiClient, type Envelope } from '../support/api-client.js';
+import { anApiKey } from '../support/api-keys.js';
+import { runCommand } from '../support/command.js';
+import { aGapless, migrateTestDatabase, type GaplessUnderTest } from '../support/gapless.js';
+import { anEventId, anOrgId } from '../support/ids.js';
+import { createTestDatabase, type TestDatabase } from '../support/infrastructure/database.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { ROOT } from '../support/root.js';
+import { oneTo } from '../support/sequence.js';
+import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+
+const PARTITIONS = 4;
+const EVENTS = 300;
+const PATIENCE = { timeoutMs: 60_000 };
+/** Not the measured pause, which is printed: a machine under test may be slow. */
+const LONGEST_PAUSE_MS = 8_000;
+
+interface Org {
+  readonly orgId: OrgId;
+  readonly key: string;
+}
+
+let gapless: GaplessUnderTest;
+let apps: readonly GaplessApp[];
+let databases: readonly TestDatabase[];
+let folder: string;
+/** The org of each partition. */
+const orgs: Org[] = [];
+/** How many events of the load were accepted. */
+const accepted = new Map<OrgId, number>();
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gapless-move-'));
+  databases = await Promise.all(oneTo(6).map(() => createTestDatabase(migrateTestDatabase)));
+  gapless = await aGapless({ PARTITIONS: String(PARTITIONS), PROJECTION_DATABASE_URLS: '' });
+  apps = [await gapless.startAll(), await gapless.startAll()];
+  while (orgs.length < PARTITIONS) {
+    const orgId = anOrgId();
+    if (partitionOf(orgId, PARTITIONS) !== orgs.length) continue;
+    orgs.push({ orgId, key: await anApiKey(apps[0]!.app.get(Store), orgId) });
+  }
+  for (const org of orgs) {
+    for (const n of oneTo(3)) {
+      await client(org).emit(oneTo(EVENTS / 3).map((m) => ({ event: 'ticket.created', data: { n, m, text: 'ä"\\' } })));
+    }
+  }
+  await eventually(async () => {
+    for (const org of orgs) expect(await client(org).feed()).toHaveLength(EVENTS);
+  }, PATIENCE);
+});
+
+afterAll(async () => {
+  await gapless.stop();
+  await Promise.all(databases.map((database) => database.drop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function client(org: Org, at = 0): ApiClient {
+  return new ApiClient(apps[at]!.url, org.key);
+}
+
+function urls(from: number, to: number): readonly string[] {
+  return databases.slice(from, to).map(({ url }) => url);
+}
+
+function environment(list: readonly string[] = []): Readonly<Record<string, string>> {
+  return { ...gapless.environment, PROJECTION_DATABASE_URLS: list.join() };
+}
+
+async function feeds(): Promise<readonly string[]> {
+  return Promise.all(orgs.map((org) => client(org).feedText('since=0&limit=1000')));
+}
+
+async function moveTo(list: readonly string[]) {
+  const { lines, failure } = await runCommand(rebuildCommand, environment(), ['--to', list.join(), '--json']);
+  if (failure !== null) throw failure;
+  return JSON.parse(lines[0]!) as Readonly<Record<string, unknown>> & { readonly closed_ms: number };
+}
+
+async function refusal(list: readonly string[]): Promise<string> {
+  const { failure } = await runCommand(rebuildCommand, environment(), ['--to', list.join()]);
+  return failure?.message ?? '';
+}
+
+/** Starts the command as a process of its own, which can be killed. */
+function startMove(list: readonly string[]): ChildProcess {
+  const path = join(folder, 'urls');
+  writeFileSync(path, list.join('\n'));
+  const main = resolve(ROOT, 'dist/apps/cli/src/main.js');
+  return spawn(process.execPath, [main, 'rebuild', '--to-file', path, '--json'], {
+    env: { PATH: process.env['PATH'], ...environment() },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function servedBy(app: GaplessApp): readonly string[] {
+  return app.app.get(Store).feed.all.map(({ name }) => name);
+}
+
+async function verified(list: readonly string[] = []): Promise<unknown> {
+  const { lines, failure } = await runCommand(verifyCommand, environment(list), ['--json']);
+  if (failure !== null) throw failure;
+  return (JSON.parse(lines[0]!) as { ok: boolean }).ok;
+}
+
+/** Emits, reads by cursor and by stream at both processes, until it is stopped. */
+class Load {
+  readonly failures: string[] = [];
+  /** The longest that a request for events took, and that a reader waited for the next event, milliseconds. */
+  readonly longest = { emit: 0, read: 0, stream: 0 };
+  readonly #streams: { readonly seqs: number[]; close: () => void }[] = [];
+  readonly #works: Promise<void>[] = [];
+  #isOver = false;
+
+  start(): void {
+    for (const org of orgs) {
+      this.#works.push(this.#emit(org), this.#read(org));
+      this.#streams.push(this.#stream(org));
+    }
+  }
+
+  /** Ends emitting, and waits until every reader has seen all. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#works);
+    await eventually(async () => {
+      for (const [at, org] of orgs.entries()) {
+        const feed = await client(org).feed();
+        expect(feed.map(({ seq }) => seq)).toEqual(oneTo(feed.length));
+        expect(feed.filter(({ event }) => event === 'ticket.updated')).toHaveLength(accepted.get(org.orgId)!);
+        expect(this.#streams[at]!.seqs).toEqual(oneTo(feed.length));
+      }
+    }, PATIENCE);
+    for (const stream of this.#streams) stream.close();
+  }
+
+  async #emit(org: Org): Promise<void> {
+    for (let n = 0; !this.#isOver; n++) {
+      const body = JSON.stringify({ events: [{ id: anEventId(), event: 'ticket.updated', data: { n } }] });
+      const startedAtMs = performance.now();
+      for (;;) {
+        const { status, text } = await client(org, n % 2).request('POST', '/internal/events', body);
+        if (status === 202) break;
+        this.failures.push(`emit ${status} ${text}`);
+        await pause(20);
+      }
+      this.longest.emit = Math.max(this.longest.emit, performance.now() - startedAtMs);
+      accepted.set(org.orgId, (accepted.get(org.orgId) ?? 0) + 1);
+      await pause(30);
+    }
+  }
+
+  /** Asks both processes in turn from the event before the last one: neither may lack what the other has shown. */
+  async #read(org: Org): Promise<void> {
+    let last = 1;
+    for (let n = 0; !this.#isOver; n++) {
+      const startedAtMs = performance.now();
+      const { status, text } = await client(org, n % 2).request('GET', `/external/events?since=${last - 1}&limit=1000`);
+      this.longest.read = Math.max(this.longest.read, performance.now() - startedAtMs);
+      if (status === 200) {
+        const seqs = (JSON.parse(text) as { data: Envelope[] }).data.map(({ seq }) => seq);
+        if (seqs[0] !== last) this.failures.push(`the head went back: ${last} is missing`);
+        else if (seqs.some((seq, at) => seq !== last + at)) this.failures.push(`a gap after ${last}: ${seqs.join()}`);
+        else last = seqs.at(-1)!;
+      } else {
+        this.failures.push(`read ${status} ${text}`);
+      }
+      await pause(15);
+    }
+  }
+
+  #stream(org: Org) {
+    const seqs: number[] = [];
+    let isClosed = false;
+    let close: () => void = () => undefined;
+    let lastAtMs = performance.now();
+    const connect = (): void => {
+      if (isClosed) return;
+      const headers = {
+        'x-api-key': org.key,
+        accept: 'text/event-stream',
+        'last-event-id': String(seqs.at(-1) ?? 0),
+      };
+      let pending = '';
+      const asked = request(`${apps[0]!.url}/api/v1/external/events`, { headers, agent: false }, (response) => {
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          const blocks = `${pending}${chunk}`.split('\n\n');
+          pending = blocks.pop() ?? '';
+          for (const block of blocks) {
+            const id = /^id: (\d+)$/m.exec(block)?.[1];
+            if (id === undefined) continue;
+            seqs.push(Number(id));
+            if (!this.#isOver) this.longest.stream = Math.max(this.longest.stream, performance.now() - lastAtMs);
+            lastAtMs = performance.now();
+          }
+        });
+        response.on('end', connect);
+        response.on('error', () => undefined);
+      });
+      asked.on('error', () => undefined);
+      close = () => {
+        isClosed = true;
+        asked.destroy();
+      };
+      asked.end();
+    };
+    connect();
+    return {
+      seqs,
+      close: () => {
+        close();
+      },
+    };
+  }
+}
+
+describe('a feed that moves while everything runs', () => {
+  let load: Load;
+
+  async function under<T>(act: () => Promise<T>): Promise<T> {
+    load = new Load();
+    load.start();
+    const done = await act();
+    await load.stop();
+    process.stdout.write(`${JSON.stringify({ ...done, longest: load.longest })}\n`);
+    expect(load.failures).toEqual([]);
+    for (const ms of Object.values(load.longest)) expect(ms).toBeLessThan(LONGEST_PAUSE_MS);
+    return done;
+  }
+
+  it('stays where it is when the command is killed, and goes on in the next run', async () => {
+    const before = servedBy(apps[0]!);
+    const command = startMove(urls(0, 4));
+    const main = apps[0]!.app.get(Store);
+    await eventually(async () => {
+      const [row] = await main.query<{ next: string | null }>(
+        `select next_id as next from feed_list where announced_until > now()`,
+      );
+      expect(row?.next).toEqual(expect.any(String));
+      const [ready] = await main.query(
+        `select from pg_stat_activity where datname = current_database() and application_name like 'gapless-feed-list %'`,
+      );
+      expect(ready).toBeDefined();
+    }, PATIENCE);
+    expect(await refusal(urls(4, 6))).toMatch(/Another move is under way/);
+    command.kill('SIGKILL');
+    await once(command, 'exit');
+    expect(servedBy(apps[0]!)).toEqual(before);
+    for (const org of orgs) {
+      await client(org).emit([{ event: 'ticket.created', data: {} }]);
+      await eventually(async () => {
+        expect(await client(org).feed()).toHaveLength(EVENTS + 1);
+      }, PATIENCE);
+    }
+  });
+
+  it('stays, too, when the command is killed while the feed is closed, and waits no longer than that', async () => {
+    const before = servedBy(apps[0]!);
+    const command = startMove(urls(0, 4));
+    const main = apps[0]!.app.get(Store);
+    load = new Load();
+    load.start();
+    await eventually(
+      async () => {
+        const rows = await main.query('select from feed_list where closed_until > clock_timestamp()');
+        expect(rows).toHaveLength(1);
+      },
+      { ...PATIENCE, intervalMs: 5 },
+    );
+    command.kill('SIGKILL');
+    await once(command, 'exit');
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    process.stdout.write(`killed while closed: ${JSON.stringify(load.longest)}\n`);
+    for (const app of apps) expect(servedBy(app)).toEqual(before);
+  });
+
+  it('goes from one database to four, with a frozen process that answers from the new ones once it goes on', async () => {
+    const names = urls(0, 4).map(databaseName);
+    const frozen: StageProcess = await aStageProcess('api', environment());
+    await frozen.ready();
+    const before = await feeds();
+    const moved = await under(async () => {
+      const moving = moveTo(urls(0, 4));
+      const main = apps[0]!.app.get(Store);
+      await eventually(async () => {
+        const rows = await main.query(
+          `select from pg_stat_activity where datname = current_database() and application_name like 'gapless-feed-list %'`,
+        );
+        expect(rows).toHaveLength(3);
+      }, PATIENCE);
+      frozen.signal('SIGSTOP');
+      return moving;
+    });
+    for (const app of apps) expect(servedBy(app)).toEqual(names);
+    // Of the interrupted run, the events from before it are kept.
+    expect(moved).toMatchObject({ processes: 3, databases: names, copied: 0 });
+    expect(moved['records']).toBeLessThan(PARTITIONS * EVENTS);
+    const asked = new ApiClient(frozen.url, orgs[1]!.key).feedText('since=0&limit=1000');
+    frozen.signal('SIGCONT');
+    const after = await feeds();
+    expect(await asked).toBe(after[1]);
+    for (const [at, text] of after.entries()) {
+      expect(text.startsWith(before[at]!.slice(0, before[at]!.indexOf('],"next_seq"')))).toBe(true);
+    }
+    await frozen.stop();
+    expect(await verified(urls(0, 4))).toBe(true);
+  });
+
+  it('goes from four to two, and back to the main database', async () => {
+    for (const list of [urls(4, 6), [gapless.environment['DATABASE_URL']!]]) {
+      const before = await feeds();
+      await under(() => moveTo(list));
+      const after = await feeds();
+      for (const [at, text] of after.entries()) {
+        expect(text.startsWith(before[at]!.slice(0, before[at]!.indexOf('],"next_seq"')))).toBe(true);
+      }
+      for (const app of apps) expect(servedBy(app)).toEqual(list.map(databaseName));
+      expect(await verified(list)).toBe(true);
+    }
+  }, 180_000);
+
+  it('refuses databases that cannot be used, and says what to do', async () => {
+    const [main] = [gapless.environment['DATABASE_URL']!];
+    expect(await refusal([main])).toMatch(/is part of the feed now\. Name a database that is not/);
+    expect(await refusal([main.replace('127.0.0.1', 'localhost')])).toMatch(/part of the feed now|two names/);
+    expect(await refusal(['postgres://gapless@127.0.0.1:1/none'])).toMatch(/cannot be used.*Nothing was changed/);
+    expect(await refusal(oneTo(5).map((n) => `${main}${n}`))).toMatch(/4 partitions/);
+    const foreign = await createTestDatabase(migrateTestDatabase);
+    const other = await aGapless({ DATABASE_URL: foreign.url, PARTITIONS: '3', PROJECTION_DATABASE_URLS: '' });
+    await (await other.startAll()).stop();
+    expect(await refusal([foreign.url])).toMatch(/belongs to installation .*Name an empty database/);
+    await other.stop();
+    await foreign.drop();
+  });
+
+  it('is used by a process that starts with a list that the feed has left, and not with another one', async () => {
+    const app = await gapless.startAll({ PROJECTION_DATABASE_URLS: urls(0, 4).join() });
+    expect(servedBy(app)).toEqual([databaseName(gapless.environment['DATABASE_URL']!)]);
+    await expect(gapless.startAll({ PROJECTION_DATABASE_URLS: urls(0, 3).join() })).rejects.toThrow(
+      /names .* but the feed of this installation is in/,
+    );
+  });
+});
