@@ -313,6 +313,8 @@ describe('a feed that moves while everything runs', () => {
     expect(moved).toMatchObject({ processes: 3, databases: names, copied: 0 });
     expect(moved['records']).toBeLessThan(PARTITIONS * EVENTS);
     const asked = new ApiClient(frozen.url, orgs[1]!.key).feedText('since=0&limit=1000');
+    // So that the request is there when the process goes on, before it has looked.
+    await pause(300);
     frozen.signal('SIGCONT');
     const after = await feeds();
     expect(await asked).toBe(after[1]);
