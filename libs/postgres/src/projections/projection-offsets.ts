@@ -123,10 +123,9 @@ export async function begunPositions(
   if (isFeed) await store.feed.settled();
   const listId = isFeed ? store.feed.listId : undefined;
   await Promise.all(
-    storesOf(store, projection).map((each) => {
+    storesOf(store, projection).map(async (each) => {
       const own = partitions.filter((partition) => !isFeed || store.feed.isAt(each, partition));
-      const parameters = [projection, topic, own, listId === undefined, listId ?? null];
-      return own.length === 0 ? [] : each.query(BEGIN, parameters);
+      if (own.length > 0) await each.query(BEGIN, [projection, topic, own, listId === undefined, listId ?? null]);
     }),
   );
   return projectedPositions(store, projection, topic, parse);
