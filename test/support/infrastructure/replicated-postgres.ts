@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-stack';
 import { childPidsOf } from '../child-pids.js';
+import { eventually } from './eventually.js';
 
 /** A standby that replays the log of the primary. */
 export interface Standby {
@@ -78,7 +79,8 @@ function standbyOf(server: EmbeddedPostgres): Standby {
   return {
     url,
     server,
-    pauseReplay: (isPaused) => run(`select pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`),
+    // A standby cancels any statement that its replay waits for.
+    pauseReplay: (isPaused) => eventually(() => run(`select pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`)),
     freeze(isFrozen) {
       for (const each of [pid, ...childPidsOf(pid)]) {
         try {

@@ -417,6 +417,16 @@ describe('a listed replica', () => {
     });
   });
 
+  it('is left out once the feed has moved to other databases than its own', async () => {
+    const moved = storeOf([standby.url]);
+    await moved.open(() => undefined);
+    const looking = lookOf(moved);
+    await untilItServes(looking);
+    moved.feed.use('list', moved.feedServersOf([urlOf(servers.primary.url, 'postgres')]));
+    expect(await looking.look()).toMatchObject({ kind: 'left-out' });
+    expect(moved.replicas.of(0, Date.now())).toBeUndefined();
+  });
+
   it('is left out once it was promoted', async () => {
     const promoted = await servers.addStandby();
     const one = storeOf([promoted.url]);
