@@ -114,8 +114,8 @@ function moveLines(moved: MoveReport): readonly string[] {
     `${moved.events} events of ${moved.orgs} organizations compared: all the same`,
     `${moved.processes} processes changed to ${moved.databases.join(', ')}, after a pause of ${moved.closedMs} ms`,
     'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
-    `${moved.left.join(', ')}: nothing uses the feed there any more. Drop it once "gapless verify" is content.`,
-    'In the main database: truncate events, org_heads, feed_days. Drop other databases whole.',
+    `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop them.`,
+    'Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.',
   ];
 }
 
