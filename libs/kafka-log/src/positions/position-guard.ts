@@ -282,15 +282,10 @@ export class PositionGuard {
       return;
     }
     if (verdict.kind === 'removed') this.#skipRemoved(standing, verdict);
-    const { position, sourced } = standing;
-    if (
-      this.use.startsAtSource &&
-      checked !== undefined &&
-      position === null &&
-      asked === null &&
-      sourced !== undefined
-    )
-      this.use.moveTo(topic, partition, Math.max(sourced.next, checked.begin));
+    const begins = standing.position === null && asked === null ? standing.sourced : undefined;
+    if (this.use.startsAtSource && begins !== undefined && checked !== undefined) {
+      this.use.moveTo(topic, partition, Math.max(begins.next, checked.begin));
+    }
     const wasHeld = asked !== null || standing.state === 'stopped';
     standing.asked = null;
     standing.state = 'fits';
