@@ -238,6 +238,20 @@ describe('the list of databases', () => {
     await other(urls());
   });
 
+  it('does not begin a move to one database under two names', async () => {
+    const [main, second] = urls();
+    const another = Object.assign(new URL(second!), { hostname: 'localhost' }).href;
+    const one = spread([main!, second!, another]);
+    try {
+      await one.open(() => undefined);
+      for (const server of one.feed.others) await server.store.openNow();
+      await expect(new FeedPlaces(one).beginMove()).rejects.toThrow(/under two names/);
+    } finally {
+      await one.close();
+    }
+    await openAll(store);
+  });
+
   it('gives a new database its place, but not before the main one is known to be right', async () => {
     const [main, empty] = await Promise.all([aTestDatabase(), aTestDatabase()]);
     const one = storeOf(main.url, { databaseUrls: [main.url, empty.url], partitionOf: () => 0 });

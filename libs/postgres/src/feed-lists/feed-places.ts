@@ -161,7 +161,9 @@ export class FeedPlaces {
   /** @throws InstallationMismatchError if two of them are one database: each can hold only one lock of this name */
   async #assertDistinct([server, ...more]: readonly Pick<FeedServer, 'name' | 'store'>[]): Promise<void> {
     if (server === undefined) return;
-    const done = await server.store.exclusively(ADVISORY_LOCKS.feedMove, () => this.#assertDistinct(more).then(() => true));
+    const done = await server.store.exclusively(ADVISORY_LOCKS.feedMove, () =>
+      this.#assertDistinct(more).then(() => true),
+    );
     if (done !== null) return;
     throw new InstallationMismatchError(
       `The database ${server.name} is in PROJECTION_DATABASE_URLS under two names, or a move that is under way uses it.`,
