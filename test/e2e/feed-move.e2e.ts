@@ -344,6 +344,8 @@ describe('a feed that moves while everything runs', () => {
     expect(await refusal([main.replace('127.0.0.1', 'localhost')])).toMatch(/part of the feed now|two names/);
     expect(await refusal(['postgres://gapless@127.0.0.1:1/none'])).toMatch(/cannot be used.*Nothing was changed/);
     expect(await refusal(oneTo(5).map((n) => `${main}${n}`))).toMatch(/4 partitions/);
+    const unread = await runCommand(rebuildCommand, environment(), ['--to-file', '/nonexistent']);
+    expect(unread.failure?.message).toBe('cannot read /nonexistent: ENOENT');
     const foreign = await createTestDatabase(migrateTestDatabase);
     const other = await aGapless({ DATABASE_URL: foreign.url, PARTITIONS: '3', PROJECTION_DATABASE_URLS: '' });
     await (await other.startAll()).stop();

@@ -59,7 +59,7 @@ export function rebuildCommand(
       }
       const progress = context.progress ?? terminalProgress();
       if (moves) {
-        const urls = readUrls(flags.to ?? (await readFile(flags.toFile ?? '', 'utf8')), environment);
+        const urls = readUrls(flags.to ?? (await textOf(flags.toFile ?? '')), environment);
         const cipher = new SecretCipher(await encryptionKeys(environment));
         const { clock } = context;
         const moved = await withInstallation(environment, (installation) =>
@@ -88,6 +88,13 @@ async function explained<T>(work: Promise<T>): Promise<T> {
     if (error instanceof ShadowInUseError || error instanceof TablesInUseError) throw new CliError(error.message);
     throw error;
   }
+}
+
+/** @throws CliError */
+async function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new CliError(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  });
 }
 
 /** @throws CliError */
