@@ -8,6 +8,7 @@ import {
   type PlacedDatabase,
 } from '#libs/domain';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
+import type { FeedListId } from '../connection/feed-servers.js';
 import type { FeedServer, Store } from '../connection/store.js';
 
 /** The row of `installation`, as far as it says which part of the feed a database holds. */
@@ -125,6 +126,11 @@ export class FeedPlaces {
     );
   }
 
+  async #give({ store, place }: FeedServer): Promise<void> {
+    const list = this.store.feed.listId ?? null;
+    await giveInstallation(this.store, store, { place, places: this.ofMain.places, list });
+  }
+
   async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
     await store.query(
       `with placed as (
@@ -169,26 +175,23 @@ export class FeedPlaces {
       `The database ${server.name} is in PROJECTION_DATABASE_URLS under two names, or a move that is under way uses it.`,
     );
   }
+}
 
-  /** Writes the installation of the main database into a new one, with its place. */
-  async #give({ store, place }: FeedServer): Promise<void> {
-    const [row] = await this.store.query<{ row: object }>('select to_json(i) as row from installation i');
-    await store.query(
-      `with placed as (
-         insert into installation
-         select * from json_populate_record(null::installation, $1::json) on conflict do nothing
-       ) select 1`,
-      [
-        JSON.stringify({
-          ...row?.row,
-          feed_place: place,
-          feed_places: this.ofMain.places,
-          feed_joined: [],
-          feed_list: this.store.feed.listId ?? null,
-        }),
-      ],
-    );
-  }
+/** Writes the installation of the main database into a new one, with its part of the feed. */
+export async function giveInstallation(
+  main: Store,
+  store: Store,
+  part: FeedPlace & { readonly list: FeedListId },
+): Promise<void> {
+  const [row] = await main.query<{ row: object }>('select to_json(i) as row from installation i');
+  const { place: feed_place, places: feed_places, list: feed_list } = part;
+  await store.query(
+    `with placed as (
+       insert into installation
+       select * from json_populate_record(null::installation, $1::json) on conflict do nothing
+     ) select 1`,
+    [JSON.stringify({ ...row?.row, feed_place, feed_places, feed_list, feed_joined: [] })],
+  );
 }
 
 async function readPlace(store: Store): Promise<PlaceRow | null> {

@@ -5,6 +5,7 @@ import { awayReason } from '../connection/postgres-away.js';
 import type { FeedServer, Store } from '../connection/store.js';
 import { FeedMove } from '../feed/feed-move.js';
 import { LEFT_LIST } from './feed-lists.js';
+import { giveInstallation } from './feed-places.js';
 
 /** A database cannot become part of the feed. */
 export class FeedTargetError extends OperatorError {
@@ -100,7 +101,7 @@ export class FeedTargets {
           `The database ${name} holds a feed of an unknown installation. Name an empty database.`,
         );
       }
-      await this.#give(store);
+      await giveInstallation(this.main, store, { place, places, list: next.id });
     } else if (row.id !== main.id) {
       throw new FeedTargetError(
         `The database ${name} belongs to installation ${row.id}, and not to ${main.id}. Name an empty database.`,
@@ -117,15 +118,6 @@ export class FeedTargets {
       ...(store === this.target ? [] : [place, places]),
     ]);
     this.target.feed.joined(server);
-  }
-
-  /** Writes the installation of the main database into a new one. */
-  async #give(store: Store): Promise<void> {
-    const [row] = await this.main.query<{ row: object }>('select to_json(i) as row from installation i');
-    await store.query(
-      `with placed as (insert into installation select * from json_populate_record(null::installation, $1::json)) select 1`,
-      [JSON.stringify({ ...row?.row, feed_joined: [] })],
-    );
   }
 }
 
