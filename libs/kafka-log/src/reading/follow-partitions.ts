@@ -5,12 +5,10 @@ import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import type { Positions } from './log-positions.js';
 import { toReadableRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
+import { RECORDS_AT_ONCE } from './read-partitions.js';
 
 /** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
-
-/** The most records in one call. */
-const RECORDS_AT_ONCE = 1_000;
 
 /** Returns the offsets to start at: the requested ones, or the first existing record if that is later. */
 async function startsOf(connection: KafkaConnection, topic: string, from: Positions): Promise<Map<number, number>> {

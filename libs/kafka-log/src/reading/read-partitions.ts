@@ -26,7 +26,7 @@ export interface ReadingOptions {
 const STALL_MS = 15_000;
 
 /** The most records in one call: enough for one statement, and few enough to handle within a session. */
-const RECORDS_AT_ONCE = 1_000;
+export const RECORDS_AT_ONCE = 1_000;
 
 /** The brokers returned nothing for some time. A retry can help. */
 export class ReadingStalledError extends Error {
