@@ -5,10 +5,11 @@ import { conversationData } from '../support/conversations.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { violations } from './support/accessibility.js';
 import { FrontDesk, type Desk } from './support/front-desk.js';
+import { LateAnswers } from './support/late-answers.js';
 import type { View, Visitor } from './support/visitor.js';
 
 const ENVIRONMENT = {
-  RETRY_SCHEDULE: '100ms,60s',
+  RETRY_SCHEDULE: '100ms,1h',
   AUTO_DISABLE_AFTER: '10000',
 };
 const TICKET = {
@@ -18,6 +19,12 @@ const TICKET = {
 const MAX_FIRST_PAGE_BYTES = 150 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
+
+/** How far the parts of a page moved, and which, from and to which height in pixels. */
+interface Shifts {
+  readonly shifted: number;
+  readonly movers: readonly string[];
+}
 
 let desk: FrontDesk;
 
@@ -597,6 +604,25 @@ describe('every page', () => {
     return found;
   }
 
+  /** Counts how far the parts of each page move after they were drawn. */
+  async function watchShifts({ page }: Visitor): Promise<void> {
+    await page.addInitScript(
+      `addEventListener('load', () => { window.shifted = 0; window.movers = []; new PerformanceObserver((list) => {
+         for (const { value, hadRecentInput, sources } of list.getEntries()) {
+           if (hadRecentInput) continue;
+           window.shifted += value;
+           for (const { node, previousRect, currentRect } of sources)
+             window.movers.push((node?.className || node?.nodeName) + ' ' + previousRect.y + ' -> ' + currentRect.y);
+         }
+       }).observe({ type: 'layout-shift', buffered: true }); });`,
+    );
+  }
+
+  async function shiftsIn({ page }: Visitor, path: string): Promise<readonly string[]> {
+    const { shifted, movers } = await page.evaluate<Shifts>('({ shifted, movers })');
+    return shifted > MAX_LAYOUT_SHIFT ? [`${path}: moved by ${shifted}: ${movers.join(', ')}`] : [];
+  }
+
   it.each<View>([
     { theme: 'light', width: 1_280 },
     { theme: 'dark', width: 1_280 },
@@ -604,21 +630,34 @@ describe('every page', () => {
   ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
     const visitor = await desk.aVisitor(view);
     await visitor.signIn(everything.apiKey);
-    await visitor.page.addInitScript(
-      `addEventListener('load', () => { window.shifted = 0; new PerformanceObserver((list) => {
-         for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifted += value;
-       }).observe({ type: 'layout-shift', buffered: true }); });`,
-    );
+    await watchShifts(visitor);
     const found: string[] = [];
     for (const path of paths) {
       await show(visitor, path);
       found.push(...(await violations(visitor.page)).map((violation) => `${path}: ${violation}`));
       const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
-      const shifted = await visitor.page.evaluate<number>('window.shifted');
-      if (shifted > MAX_LAYOUT_SHIFT) found.push(`${path}: moved by ${shifted}`);
+      found.push(...(await shiftsIn(visitor, path)));
     }
     found.push(...(await findingsInDialogs(visitor)));
+    expect(found).toEqual([]);
+  });
+
+  it('stays in its place when its parts come one after the other', async () => {
+    const visitor = await desk.aVisitor({ width: 390 });
+    await visitor.signIn(everything.apiKey);
+    await watchShifts(visitor);
+    const answers = await LateAnswers.of(visitor.page);
+    const found: string[] = [];
+    for (const path of paths) {
+      await show(visitor, path);
+      await eventually(() => {
+        expect(answers.isEmpty).toBe(true);
+      });
+      // What has just come is drawn in the next frame.
+      await visitor.page.waitForTimeout(100);
+      found.push(...(await shiftsIn(visitor, path)));
+    }
     expect(found).toEqual([]);
   });
 

@@ -31,12 +31,13 @@ const SIGNATURE_HEADER = 'x-service-signature';
 export function DeliveryPage() {
   const { endpointId, deliveryId } = route.useParams();
   const { data: delivery, error, refetch } = useQuery(deliveryQuery(endpointId, deliveryId));
-  const { data: endpoint } = useQuery(endpointQuery(endpointId));
+  const { data: endpoint, isPending } = useQuery(endpointQuery(endpointId));
   const back = {
     link: { to: '/endpoints/$endpointId', params: { endpointId } },
     text: endpoint === undefined ? 'Endpoint' : endpointTitle(endpoint),
   } as const;
-  if (delivery === undefined) {
+  // What the endpoint adds stands above other parts, and would move them if it came later.
+  if (delivery === undefined || isPending) {
     return (
       <>
         <PageHeader title="Delivery" back={back} />
