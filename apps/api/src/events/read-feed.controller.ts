@@ -13,8 +13,8 @@ import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from '
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
 import { OpenStreams } from './open-streams.js';
 import { SharedReads } from './shared-reads.js';
-import { StreamPages, type StreamPage } from './stream-pages.js';
-import type { HeldText } from './stream-room.js';
+import { StreamPages } from './stream-pages.js';
+import type { HeldText, StreamPage } from './stream-room.js';
 import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 

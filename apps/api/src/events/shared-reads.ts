@@ -25,11 +25,9 @@ export class SharedReads {
 
   /** Returns the page as of the call, or a later one. */
   page(orgId: OrgId, query: FeedQuery): Promise<FeedPage> {
-    const { since, until = '', limit, events = [], widgetId = '', maxBytes = '', isDescending = false } = query;
-    const name = [orgId, since, until, limit, events.join(','), widgetId, maxBytes, isDescending].join(' ');
     return shared(
       this.#pages,
-      name,
+      pageName(orgId, query),
       () => this.feed.page(orgId, query, this.clock.now()),
       (read) => this.#pageTurns.of(orgId, read),
     );
@@ -39,6 +37,12 @@ export class SharedReads {
   bounds(orgId: OrgId): Promise<FeedBounds> {
     return shared(this.#bounds, orgId, () => this.feed.bounds(orgId, this.clock.now()));
   }
+}
+
+/** Names what a page answers: equal for those who ask for the same. */
+export function pageName(orgId: OrgId, query: FeedQuery): string {
+  const { since, until = '', limit, events = [], widgetId = '', maxBytes = '', isDescending = false } = query;
+  return [orgId, since, until, limit, events.join(','), widgetId, maxBytes, isDescending].join(' ');
 }
 
 function shared<Name, Read>(
