@@ -1,4 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId, Seq } from '#libs/domain';
 import { FeedPage } from '#libs/postgres';
 import { StreamRoom, type HeldText } from './stream-room.js';
@@ -13,10 +16,14 @@ beforeEach(() => {
   room = new StreamRoom({ streamMemoryBytes: 400 * KIB });
 });
 
-function aPage(kib = 90): FeedPage {
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+function aPage(kib = 90, nextSeq: Seq | null = null): FeedPage {
   return new FeedPage({
     count: 1,
-    nextSeq: null,
+    nextSeq,
     oldestSeq: 1 as Seq,
     headSeq: 1 as Seq,
     envelopes: 'x'.repeat(kib * KIB),
@@ -24,19 +31,19 @@ function aPage(kib = 90): FeedPage {
   });
 }
 
-function held(key: ApiKeyId, page = aPage()): HeldText {
-  const text = room.hold(key, page);
-  if (typeof text === 'number') throw new Error('there is no room');
-  return text;
+function held(key: ApiKeyId, page = aPage(), name = 'page'): HeldText {
+  const read = room.hold(key, name, page);
+  if (typeof read === 'number' || read.held === null) throw new Error('there is no room');
+  return read.held;
 }
 
 describe('the streams of a key', () => {
   it('hold half of what other keys leave, and say how much they miss', () => {
     held(ONE);
     held(ONE);
-    expect(room.hold(ONE, aPage())).toBeGreaterThan(90 * KIB);
+    expect(room.hold(ONE, 'page', aPage())).toBeGreaterThan(90 * KIB);
     held(OTHER);
-    expect(typeof room.hold(OTHER, aPage())).toBe('number');
+    expect(typeof room.hold(OTHER, 'page', aPage())).toBe('number');
   });
 
   it('hold one page in any case, however large it is', () => {
@@ -52,6 +59,45 @@ describe('the streams of a key', () => {
     held(ONE);
     for (const { release } of holders) release();
     held(ONE);
+  });
+
+  it('get a page that another one holds at the same place, until the last has released it', () => {
+    const first = held(ONE, aPage(90, 2 as Seq), 'from 1');
+    const others = Array.from({ length: 50 }, () => room.heldByOthers('from 1')!.held!);
+    for (const { text } of others) expect(text).toBe(first.text);
+    held(ONE);
+    expect(room.heldByOthers('from 2')).toBeUndefined();
+    for (const { release } of [first, ...others]) {
+      room.heldByOthers('from 1')!.held!.release();
+      release();
+    }
+    expect(room.heldByOthers('from 1')).toBeUndefined();
+    held(ONE);
+  });
+
+  it('read again what later events may change, and what was read a while ago', () => {
+    held(ONE, aPage(90, null), 'the end');
+    expect(room.heldByOthers('the end')).toBeUndefined();
+    held(ONE, aPage(90, 2 as Seq), 'from 1');
+    expect(room.heldByOthers('from 1')).toBeDefined();
+    const now = performance.now();
+    jest.spyOn(performance, 'now').mockReturnValue(now + 5_001);
+    expect(room.heldByOthers('from 1')).toBeUndefined();
+  });
+
+  it('keep no page beside its text', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const texts: HeldText[] = [];
+    const pages = Array.from({ length: 3 }, () => {
+      const page = aPage(20, 2 as Seq);
+      texts.push(held(ONE, page));
+      return new WeakRef(page);
+    });
+    await setImmediate();
+    collect();
+    expect(pages.filter((page) => page.deref() !== undefined)).toEqual([]);
+    for (const { release } of texts) release();
   });
 
   it('wait until a page is released, as many as there is room for', async () => {

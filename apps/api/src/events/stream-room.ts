@@ -58,14 +58,14 @@ export class StreamRoom {
    */
   hold(key: string, name: string, page: FeedPage): StreamPage | number {
     const other = this.#shared.get(page);
-    if (other !== undefined) return held(other);
+    if (other !== undefined && other.holders > 0) return held(other);
     const { isEmpty, nextSeq, oldestSeq, headSeq } = page;
     const place = { isEmpty, nextSeq, oldestSeq, headSeq };
     if (isEmpty) return { ...place, held: null };
     const text = feedPageStream(page);
     if (!this.#fits(key, text.length)) return text.length;
+    // It must not name the page, whose text would be kept, too.
     const end = () => {
-      this.#shared.delete(page);
       if (this.#complete.get(name) === shared) this.#complete.delete(name);
       this.#room.add(key, -text.length);
       this.#wakeFitting();
