@@ -1,4 +1,4 @@
-import { alertIdOf, type AlertId, type EventId, type OrgId } from '#libs/domain';
+import { alertIdOf, type AlertId, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { partitionOf, type TopicNames } from '#libs/kafka-log';
 import { EPOCH_MS } from '../engine/virtual-time.js';
 import type { Broker } from '../kafka/broker.js';
@@ -275,6 +275,28 @@ function checkOrder(evidence: Evidence, log: readonly Logged[], problems: string
   }
 }
 
+/** Whether an endpoint that asks for it was told the event before each one, in each attempt. */
+function checkChains({ tables, ledger }: Evidence, log: readonly Logged[], problems: string[]): void {
+  // Who lost what of a log that went back, nobody knows.
+  if (ledger.wentBack.size > 0) return;
+  const seqs = new Map(log.map(({ id, seq }) => [id, seq]));
+  const rows = tables.deliveries.values();
+  for (const endpoint of ledger.endpoints.values()) {
+    const chain = rows.filter(({ ref }) => ref.endpointId === endpoint.id).map(({ ref }) => ref.seq);
+    chain.sort((one, other) => one - other);
+    for (const { eventId, previous } of endpoint.receipts) {
+      const seq = seqs.get(eventId);
+      if (seq === undefined || previous === undefined) continue;
+      if (!endpoint.hasChain) problems.push(`${endpoint.id} was told of an event before ${seq}, and did not ask for it`);
+      // What was routed twice, before and after the endpoint became inactive, was for it or not.
+      if (endpoint.inactive.length > 0 && previous !== 0 && !chain.includes(previous as Seq)) continue;
+      const wanted = chain.findLast((one) => one < seq) ?? 0;
+      if (previous === wanted) continue;
+      problems.push(`${endpoint.id} was told that ${previous} comes before seq ${seq}, in place of ${wanted}`);
+    }
+  }
+}
+
 function subjectIn({ envelope }: Logged): string {
   const { data } = JSON.parse(envelope.toString()) as { readonly data: { readonly id?: string } };
   return String(data.id);
@@ -341,6 +363,7 @@ export function judge(evidence: Evidence): readonly string[] {
   checkDeliveries(evidence, log, problems);
   checkPace(evidence, problems);
   checkOrder(evidence, log, problems);
+  checkChains(evidence, log, problems);
   checkAlerts(evidence, log, problems);
   return problems;
 }

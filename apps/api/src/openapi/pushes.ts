@@ -5,6 +5,10 @@ function header(name: string, description: string, deprecated = false): JsonObje
   return { name, in: 'header', required: true, description, deprecated, schema: { type: 'string' } };
 }
 
+function optionalHeader(name: string, description: string): JsonObject {
+  return { ...header(name, description), required: false };
+}
+
 /** The headers of every push (contract 6.1). */
 const PUSH_HEADERS: readonly JsonObject[] = [
   header(
@@ -15,6 +19,10 @@ const PUSH_HEADERS: readonly JsonObject[] = [
   header('X-Service-Event-Id', 'The id of the envelope.'),
   header('X-Service-Delivery-Id', 'The id of the delivery.'),
   header('X-Service-Sequence', 'The seq of the envelope.'),
+  optionalHeader(
+    'X-Service-Previous-Sequence',
+    'With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known.',
+  ),
   header('X-Service-Attempt', '1 on the first try, 2 on the first retry, and so on.'),
   header('X-Webhook-Signature', 'The hex HMAC-SHA256 of the raw body alone.', true),
   header('webhook-id', 'Standard Webhooks: the id of the envelope.'),

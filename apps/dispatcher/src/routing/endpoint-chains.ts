@@ -60,14 +60,17 @@ export class EndpointChains {
 
   constructor(private readonly use: EndpointChainsDependencies) {}
 
-  /** Meets the next event of an organization, whether an endpoint receives it or not. */
-  meet({ orgId, seq }: ChainEvent): void {
+  /**
+   * Meets the next event of an organization, whether an endpoint receives it or not.
+   * @param isAsked whether an endpoint of the organization asks for its chain now
+   */
+  meet({ orgId, seq }: ChainEvent, isAsked: boolean): void {
     const chains = this.#orgs.get(orgId);
     if (chains === undefined) {
-      this.#orgs.set(orgId, { seq, last: new Map() });
+      if (isAsked) this.#orgs.set(orgId, { seq, last: new Map() });
       return;
     }
-    // Events were left out: chains were not asked for, or the last event was a late repeat of an old one.
+    // The events so far were late repeats of old ones, and others are stored that came before the router got the partition.
     if (seq !== chains.seq + 1) chains.last.clear();
     chains.seq = seq;
   }

@@ -223,13 +223,13 @@ export class RouteLogHandler {
     const asking = new Map<OrgId, readonly RoutedSubscriber[]>();
     for (const [orgId, all] of subscribers.of) if (all.some(hasChain)) asking.set(orgId, all.filter(hasChain));
     const chained = new Map<DueEvent, ReadonlyMap<EndpointId, Decision>>();
-    if (asking.size === 0) return chained;
+    if (asking.size === 0 && stay.chains === undefined) return chained;
     stay.chains ??= new EndpointChains({ previousSeqs: this.previousSeqs, positions: this.positions, kit: this.kit });
     let decided = 0;
     for (const event of events) {
       const ofOrg = asking.get(event.orgId);
+      stay.chains.meet(event, ofOrg !== undefined);
       if (ofOrg === undefined) continue;
-      stay.chains.meet(event);
       const decisions = new Map<EndpointId, Decision>();
       for (const subscriber of ofOrg) {
         const decision = this.#decide(subscriber, event);
