@@ -79,7 +79,7 @@ describe('push gaps', () => {
     expect(gaps.gaps).toEqual([]);
   });
 
-  it('end where the chain begins again, and do not count an event that is in no chain', () => {
+  it('do not come from an event that is in no chain, nor before one where the chain begins again', () => {
     const gaps = new PushGaps();
     gaps.received(5, 4);
     gaps.received(8, undefined);
@@ -88,7 +88,7 @@ describe('push gaps', () => {
     expect(gaps.gaps).toEqual([]);
     gaps.received(20, 18);
     gaps.received(30, 0);
-    expect(gaps.gaps).toEqual([]);
+    expect(gaps.gaps).toEqual([{ after: 9, before: 20, missing: 18 }]);
   });
 
   it('are forgotten beyond their capacity, the oldest first', () => {
