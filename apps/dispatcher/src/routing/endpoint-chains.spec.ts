@@ -140,6 +140,15 @@ describe('the chains of endpoints', () => {
     }
   });
 
+  it('are looked up again when the database was away, and nothing is thrown', async () => {
+    const stored = new Stored();
+    stored.add(ENDPOINTS[0]!, 5);
+    const find = jest.spyOn(stored, 'find').mockRejectedValueOnce(new Error('away'));
+    const links = await meet(chainsOf(stored), [{ seq: 9, of: ENDPOINTS }]);
+    expect(links.map(({ previousSeq }) => previousSeq)).toEqual([5, 0, 0]);
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
   it('wait no longer when nobody needs them', async () => {
     const stored = new Stored();
     stored.projectedTo = 6;

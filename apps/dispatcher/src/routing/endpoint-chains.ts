@@ -13,7 +13,7 @@ import { partitionOf, type LogPositions, type Positions } from '#libs/kafka-log'
 import type { StageKit } from '#libs/platform';
 import type { PreviousSeqs } from '#libs/postgres';
 
-/** How long a partition waits for the projector while a router has it, in all. */
+/** How long a partition waits for look-ups while a router has it, in all. */
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 50;
 
@@ -56,7 +56,7 @@ export class EndpointChains {
   #open: OpenLink[] = [];
   /** Read after the router got the partition. */
   #factsEnds: Positions | undefined;
-  #patientUntilMs: number | undefined;
+  #patienceMs = PATIENCE_MS;
 
   constructor(private readonly use: EndpointChainsDependencies) {}
 
@@ -89,26 +89,37 @@ export class EndpointChains {
   }
 
   /**
-   * Looks up what the router has not met itself. If the projector does not get there in time, the previous event is
+   * Looks up what the router has not met itself. Never rejects. If the answer does not come in time, the previous event is
    * unknown for good, because other endpoints wait, too.
    * @param isOver whether the result is not needed any more
    */
   async settle(isOver: () => boolean): Promise<void> {
     if (this.#open.length === 0) return;
-    this.#patientUntilMs ??= performance.now() + PATIENCE_MS;
-    this.#factsEnds ??= await this.use.positions.ends(this.use.kit.topics.deliveries);
     for (;;) {
-      this.#open = await this.#lookUp(this.#open, this.#factsEnds);
-      if (this.#open.length === 0) return;
-      if (performance.now() >= this.#patientUntilMs || isOver()) break;
+      let failure: unknown;
+      const sinceMs = performance.now();
+      try {
+        this.#open = await this.#lookUp(this.#open);
+      } catch (error) {
+        failure = error;
+      }
+      if (this.#open.length === 0 || isOver()) return;
+      if (this.#patienceMs <= 0) {
+        this.#giveUp(failure);
+        return;
+      }
       await delay(LOOK_EVERY_MS);
+      this.#patienceMs -= performance.now() - sinceMs;
     }
-    for (const { link } of this.#open) link.previousSeq = UNKNOWN_PREVIOUS;
-    const { kit } = this.use;
-    kit.metrics.add('gapless_router_previous_unknown_total', {}, this.#open.length);
+  }
+
+  #giveUp(failure: unknown): void {
+    const { metrics, logger } = this.use.kit;
     const [first] = this.#open;
-    kit.logger.warn(
-      { deliveries: this.#open.length, org_id: first?.event.orgId, endpoint_id: first?.endpointId },
+    for (const { link } of this.#open) link.previousSeq = UNKNOWN_PREVIOUS;
+    metrics.add('gapless_router_previous_unknown_total', {}, this.#open.length);
+    logger.warn(
+      { deliveries: this.#open.length, org_id: first?.event.orgId, endpoint_id: first?.endpointId, err: failure },
       'router.previous_unknown',
     );
     this.#open = [];
@@ -119,8 +130,9 @@ export class EndpointChains {
   }
 
   /** @returns the links that have to wait for the projector */
-  async #lookUp(open: readonly OpenLink[], factsEnds: Positions): Promise<OpenLink[]> {
+  async #lookUp(open: readonly OpenLink[]): Promise<OpenLink[]> {
     const { config, topics } = this.use.kit;
+    const factsEnds = (this.#factsEnds ??= await this.use.positions.ends(topics.deliveries));
     const asked = open.map(({ endpointId, event }) => ({
       endpointId,
       seq: event.seq,

@@ -150,13 +150,7 @@ export class RouteLogHandler {
     for (const { offset } of events) opened.delete(offset);
     // The rest was routed before.
     for (const record of opened.values()) record.close();
-    let chained: Chained;
-    try {
-      chained = await this.#chain(events, subscribers, stay, () => context.isStale() || intake.isOver);
-    } catch (error) {
-      intake.giveUp();
-      throw error;
-    }
+    const chained = await this.#chain(events, subscribers, stay, () => context.isStale());
     if (chained.size > 0 && context.isStale()) {
       intake.giveUp();
       return again;
