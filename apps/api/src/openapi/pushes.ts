@@ -19,16 +19,16 @@ const PUSH_HEADERS: readonly JsonObject[] = [
   header('X-Service-Event-Id', 'The id of the envelope.'),
   header('X-Service-Delivery-Id', 'The id of the delivery.'),
   header('X-Service-Sequence', 'The seq of the envelope.'),
-  optionalHeader(
-    'X-Service-Previous-Sequence',
-    'With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known.',
-  ),
   header('X-Service-Attempt', '1 on the first try, 2 on the first retry, and so on.'),
   header('X-Webhook-Signature', 'The hex HMAC-SHA256 of the raw body alone.', true),
   header('webhook-id', 'Standard Webhooks: the id of the envelope.'),
   header('webhook-timestamp', 'Standard Webhooks: unix seconds.'),
   header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret.'),
   header('traceparent', 'W3C Trace Context.'),
+  optionalHeader(
+    'X-Service-Previous-Sequence',
+    'With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known.',
+  ),
 ];
 
 function push({ event, description, schema, example }: CatalogEntry): JsonObject {
