@@ -111,7 +111,7 @@ beforeAll(async () => {
   store = app.app.get(Store);
   orgId = anOrgId();
   api = new ApiClient(app.url, await anApiKey(store, orgId));
-  await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+  await api.createWebhook({ url: receiver.url, events: ['ticket.created'], previous_sequence: true });
   failing = await api.createWebhook({ url: new URL('/failing', receiver.url).href, events: ['ticket.created'] });
   const deleted = await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
   const other = new ApiClient(app.url, await anApiKey(store, anOrgId()));
@@ -198,6 +198,7 @@ describe('rebuild', () => {
        from events where org_id = $1 and seq = 6`,
       [orgId],
     );
+    await store.query(`update deliveries set previous_seq = 3 where org_id = $1 and seq = 12`, [orgId]);
     await store.query(`update deliveries set attempts = 7 where org_id = $1 and seq in (7, 10)`, [orgId]);
     await store.query(
       `delete from delivery_attempts where delivery_id in (select id from deliveries where seq = 8 and status = 'delivered')`,
@@ -304,6 +305,7 @@ describe('rebuild', () => {
     );
     expect(indexes.map(({ name }) => name)).toEqual([
       'deliveries_by_status',
+      'deliveries_in_chain',
       'deliveries_in_lanes',
       'deliveries_in_order',
       'deliveries_pending',
