@@ -275,9 +275,9 @@ function checkOrder(evidence: Evidence, log: readonly Logged[], problems: string
   }
 }
 
-/** Whether an endpoint that asks for it was told the event before each one, in each attempt. */
+/** Whether each attempt names the event before it to endpoints that ask for it, and to no others. */
 function checkChains({ tables, ledger }: Evidence, log: readonly Logged[], problems: string[]): void {
-  // Who lost what of a log that went back, nobody knows.
+  // Deliveries may be of events that the log has lost.
   if (ledger.wentBack.size > 0) return;
   const seqs = new Map(log.map(({ id, seq }) => [id, seq]));
   const rows = tables.deliveries.values();
@@ -287,12 +287,12 @@ function checkChains({ tables, ledger }: Evidence, log: readonly Logged[], probl
     for (const { eventId, previous } of endpoint.receipts) {
       const seq = seqs.get(eventId);
       if (seq === undefined || previous === undefined) continue;
-      if (!endpoint.hasChain) problems.push(`${endpoint.id} was told of an event before ${seq}, and did not ask for it`);
-      // What is routed twice, before and after the endpoint becomes active or inactive, is for it in one case only.
+      if (!endpoint.hasChain) problems.push(`${endpoint.id} got the event before ${seq}, and did not ask for it`);
+      // An event may be routed twice, before and after the endpoint becomes active. It is for the endpoint only then.
       if (endpoint.inactive.length > 0) continue;
       const wanted = chain.findLast((one) => one < seq) ?? 0;
       if (previous === wanted) continue;
-      problems.push(`${endpoint.id} was told that ${previous} comes before seq ${seq}, in place of ${wanted}`);
+      problems.push(`${endpoint.id} got ${previous} as the event before ${seq}, in place of ${wanted}`);
     }
   }
 }

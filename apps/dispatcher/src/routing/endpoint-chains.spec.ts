@@ -16,7 +16,7 @@ const metrics = new Metrics();
 const topics = topicNames('gapless', [10_000]);
 const kit = aStageKit({ nowMs: 0, topics, metrics, config: { partitions: PARTITIONS, retentionMs: 30 * DAY_MS } });
 
-/** What is stored of the chains. */
+/** A delivery log with the chains of endpoints. */
 class Stored {
   readonly seqs = new Map<EndpointId, number[]>();
   projectedTo = Infinity;

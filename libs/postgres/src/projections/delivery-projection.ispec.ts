@@ -12,7 +12,6 @@ import {
 } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
-import { PreviousSeqs } from '../deliveries/previous-seqs.js';
 import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
 import { DeliveryProjection } from './delivery-projection.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
@@ -365,50 +364,6 @@ describe('an urgent delivery', () => {
       [two, false],
       [one, false],
     ]);
-  });
-});
-
-describe('a delivery in a chain', () => {
-  const chained = (nth: number, previousSeq: number | null): DeliveryFact => ({
-    type: 'scheduled',
-    delivery: { ...aDelivery(nth), previousSeq },
-  });
-  const stored = async () => {
-    const sql = 'select seq::int, previous_seq::int as previous from deliveries where endpoint_id = $1 order by seq';
-    return (await store.query<{ seq: number; previous: number | null }>(sql, [endpointId])).map((row) => [
-      row.seq,
-      row.previous,
-    ]);
-  };
-
-  it('names the event before it, as the first fact says that names one', async () => {
-    const projection = aProjection();
-    await apply(projection, 0, [scheduled(1), chained(1, 0), chained(2, 1), chained(2, 0), scheduled(3)]);
-    await apply(projection, 5, [chained(2, 0), attempted(2, 1, 'retry'), chained(3, 2), scheduled(4)]);
-    expect(await stored()).toEqual([
-      [1, 0],
-      [2, 1],
-      [3, 2],
-      [4, null],
-    ]);
-    const shown = await new DeliveryLog(store).find(orgId, endpointId, aDelivery(3).deliveryId);
-    expect(shown).toMatchObject({ previousSeq: 2 });
-  });
-
-  it('is found as the one before a later event, by seq, among those of its time', async () => {
-    await apply(aProjection(), 0, [chained(2, 0), chained(5, -1), scheduled(6), chained(8, 5)]);
-    const find = (seq: number, withinMs = 1_000) => {
-      const event = { endpointId, seq: seq as Seq, createdAtMs: CREATED_AT_MS + seq, partition: 0 };
-      return new PreviousSeqs(store).find([event, { ...event, partition: 1 }], withinMs, topic);
-    };
-    // What was sent later from the feed is in no chain.
-    expect(await find(8)).toEqual([
-      { previousSeq: 5, projectedTo: 4 },
-      { previousSeq: 5, projectedTo: 0 },
-    ]);
-    expect((await find(5))[0]?.previousSeq).toBe(2);
-    expect((await find(2))[0]?.previousSeq).toBeNull();
-    expect((await find(7, 1))[0]?.previousSeq).toBeNull();
   });
 });
 
