@@ -31,7 +31,10 @@ class Stored {
   }
 
   add(endpointId: EndpointId, seq: number): void {
-    this.seqs.set(endpointId, [...(this.seqs.get(endpointId) ?? []), seq].sort((one, other) => one - other));
+    this.seqs.set(
+      endpointId,
+      [...(this.seqs.get(endpointId) ?? []), seq].sort((one, other) => one - other),
+    );
   }
 }
 

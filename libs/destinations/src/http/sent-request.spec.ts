@@ -143,7 +143,11 @@ describe('the request of the latest attempt', () => {
         target(),
         true,
       )?.headers['x-service-previous-sequence'];
-    expect([header(null, 4120), header([4128, 4130], 4120), header([4120, 4130], 4120)]).toEqual(['4120', '4120', null]);
+    expect([header(null, 4120), header([4128, 4130], 4120), header([4120, 4130], 4120)]).toEqual([
+      '4120',
+      '4120',
+      null,
+    ]);
     expect([header(null, null), header([4120, 4130], null)]).toEqual([undefined, undefined]);
   });
 
