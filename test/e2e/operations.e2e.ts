@@ -91,6 +91,7 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
   dispatcher: [
     ...GUARDED,
     'gapless_router_skipped_total',
+    'gapless_router_previous_unknown_total',
     'gapless_filter_results_total',
     'gapless_reconciler_endpoints_waiting',
     'gapless_reconciler_failures_total',

@@ -111,7 +111,7 @@ beforeAll(async () => {
   store = app.app.get(Store);
   orgId = anOrgId();
   api = new ApiClient(app.url, await anApiKey(store, orgId));
-  await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+  await api.createWebhook({ url: receiver.url, events: ['ticket.created'], previous_sequence: true });
   failing = await api.createWebhook({ url: new URL('/failing', receiver.url).href, events: ['ticket.created'] });
   const deleted = await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
   const other = new ApiClient(app.url, await anApiKey(store, anOrgId()));
@@ -198,6 +198,10 @@ describe('rebuild', () => {
        from events where org_id = $1 and seq = 6`,
       [orgId],
     );
+    await store.query(
+      `update deliveries set previous_seq = 3 where org_id = $1 and seq = 12 and previous_seq is not null`,
+      [orgId],
+    );
     await store.query(`update deliveries set attempts = 7 where org_id = $1 and seq in (7, 10)`, [orgId]);
     await store.query(
       `delete from delivery_attempts where delivery_id in (select id from deliveries where seq = 8 and status = 'delivered')`,
@@ -216,10 +220,10 @@ describe('rebuild', () => {
     expect(texts).toContain(`org ${orgId}: seq 5 has another event_type in the feed than in the log`);
     expect(texts).toContain(`org ${orgId}: the feed has 1 events that the log lacks`);
     // Two endpoints are left, and each had a delivery of each event.
-    expect(broken.differences.count).toBe(5 + 7);
+    expect(broken.differences.count).toBe(5 + 8);
     const { lines } = await runCommand(verifyCommand, gapless.environment);
     expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(10);
-    expect(lines.at(-1)).toBe('… and 2 more');
+    expect(lines.at(-1)).toBe('… and 3 more');
 
     // A day that is there is there afterwards, with or without events.
     for (const table of DAY_TABLES) await owner.query(`select gapless_make_day($1, '2031-01-01')`, [table]);
@@ -241,7 +245,7 @@ describe('rebuild', () => {
     await load;
     expect(underLoad.differences).toEqual({ count: 0, first: [] });
     const differing = Object.fromEntries((report.tables ?? []).map((table) => [table.table, table.differing]));
-    expect(differing).toEqual({ events: 4, org_heads: 0, deliveries: 6, delivery_attempts: 1, endpoint_health: 0 });
+    expect(differing).toEqual({ events: 4, org_heads: 0, deliveries: 7, delivery_attempts: 1, endpoint_health: 0 });
 
     expect(await days()).toEqual(expect.arrayContaining([...daysBefore]));
     await settled();
@@ -304,6 +308,7 @@ describe('rebuild', () => {
     );
     expect(indexes.map(({ name }) => name)).toEqual([
       'deliveries_by_status',
+      'deliveries_in_chain',
       'deliveries_in_lanes',
       'deliveries_in_order',
       'deliveries_pending',

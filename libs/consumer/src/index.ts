@@ -18,4 +18,5 @@ export { FeedPrunedError, type FeedStart, type OnPruned } from './feed/feed-star
 export * from './feed/read-feed.js';
 export * from './stream/dedup.js';
 export { EventStream, type EventSource, type EventStreamOptions, type HandlingContext } from './stream/event-stream.js';
+export * from './webhook/push-gaps.js';
 export * from './webhook/webhook.js';

@@ -20,6 +20,7 @@ export * from './deliveries/delivery-log-audit.js';
 export * from './deliveries/delivery-log.js';
 export * from './deliveries/event-answers.js';
 export * from './deliveries/ordered-deliveries.js';
+export * from './deliveries/previous-seqs.js';
 export * from './deliveries/overdue-deliveries.js';
 export * from './deliveries/paced-owners.js';
 export * from './deliveries/recovery-records.js';

@@ -11,6 +11,7 @@ import { Store } from './connection/store.js';
 import { DeliveryLog } from './deliveries/delivery-log.js';
 import { EventAnswers } from './deliveries/event-answers.js';
 import { OrderedDeliveries } from './deliveries/ordered-deliveries.js';
+import { PreviousSeqs } from './deliveries/previous-seqs.js';
 import { OverdueDeliveries } from './deliveries/overdue-deliveries.js';
 import { RecoveryRecords } from './deliveries/recovery-records.js';
 import { RecoverySource } from './deliveries/recovery-source.js';
@@ -64,6 +65,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   OrgRecords,
   OrgStatistics,
   OrderedDeliveries,
+  PreviousSeqs,
   OverdueDeliveries,
   PacedEndpoints,
   PacedOwners,

@@ -164,6 +164,13 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     replace: '      this.#reached(topic, partition, firstOffset, nextOffset);\n      void unfinished.add(async () => {',
   },
   {
+    name: 'chain-not-awaited',
+    breaks: 'a router that has just got a partition does not wait for the deliveries of the one before',
+    file: 'apps/dispatcher/src/routing/endpoint-chains.ts',
+    find: 'stored.projectedTo < (factsEnds.get(partition) ?? 0)',
+    replace: 'stored.projectedTo < 0 * (factsEnds.get(partition) ?? 0)',
+  },
+  {
     name: 'order-not-kept',
     breaks: 'a lane goes on with its next deliveries while others of it are under way',
     file: 'apps/dispatcher/src/pacing/ordered-lanes.ts',

@@ -4,9 +4,10 @@ import type { Row } from './statement.js';
 import type { Meaning } from './statements.js';
 import { targetOf, type DeliveryRow, type EventRow, type Tables } from './tables.js';
 
-/** @param before the stored row, whose lane and urgency do not change */
+/** @param before the stored row, whose lane and urgency do not change, nor the event before it once it is named */
 function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
   const lane = before === undefined ? (row['lane'] as number | null) : (before.ref.lane ?? null);
+  const previousSeq = before?.ref.previousSeq ?? (row['previous_seq'] as number | null);
   const isUrgent = before === undefined ? row['is_urgent'] === true : before.ref.isUrgent === true;
   return {
     ref: {
@@ -19,6 +20,7 @@ function deliveryOf(row: Row, before: DeliveryRow | undefined): DeliveryRow {
       createdAtMs: Number(row['created_at']),
       ...(lane === null ? {} : { lane }),
       ...(isUrgent ? { isUrgent } : {}),
+      ...(previousSeq === null ? {} : { previousSeq }),
     },
     endings: Number(row['endings']),
     run: Number(row['run']),
@@ -291,6 +293,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
             attempts,
             next_attempt_at: new Date(row.next_attempt_at_ms ?? 0),
             is_urgent: ref.isUrgent ?? null,
+            previous_seq: ref.previousSeq === undefined ? null : String(ref.previousSeq),
           },
         ];
       }),
@@ -328,6 +331,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
             seq: String(ref.seq),
             created_at: new Date(ref.createdAtMs),
             lane: ref.lane,
+            previous_seq: ref.previousSeq === undefined ? null : String(ref.previousSeq),
             attempts,
             next_attempt_at: new Date(next_attempt_at_ms ?? 0),
           })),
@@ -341,6 +345,24 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at, nth, place }) => {
         const event = eventOf(tables, org_id, seq, (appended_at as Date).getTime());
         return event === undefined ? [] : [{ nth, place, envelope: event.envelope }];
+      }),
+  },
+  {
+    name: 'previous seqs',
+    domain: null,
+    sign: /as chained\(endpoint_id, seq, created_ms, partition, place\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'chained').map(({ endpoint_id, seq, created_ms, partition }) => {
+        const [topic, withinMs] = [String(parameters[4]), Number(parameters[5])];
+        const seqs = [...tables.deliveries.values()]
+          .filter(({ ref }) => ref.endpointId === endpoint_id && ref.seq < Number(seq) && ref.previousSeq !== undefined)
+          .filter(({ ref }) => ref.createdAtMs >= Number(created_ms) - withinMs)
+          .map(({ ref }) => ref.seq);
+        const reached = tables.offsets.get(`deliveries ${topic}/${String(partition)}`)?.next_offset;
+        return {
+          previous_seq: seqs.length === 0 ? null : String(Math.max(...seqs)),
+          projected_to: reached === undefined ? null : String(reached),
+        };
       }),
   },
   {

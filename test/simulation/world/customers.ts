@@ -1,4 +1,4 @@
-import { batchLimit, type Destination, type DueAttempt } from '#libs/domain';
+import { batchLimit, previousSequenceOf, type Destination, type DueAttempt } from '#libs/domain';
 import type { Network } from '../engine/network.js';
 import type { Random } from '../engine/random.js';
 import type { Trace } from '../engine/trace.js';
@@ -47,9 +47,13 @@ export class Customers {
       attempt: async (due, { url, settings }, signal) => {
         const { eventId } = due.delivery;
         const isBatch = batchLimit(settings) !== null;
-        const sent = [due, ...(due.followers ?? [])].map(({ delivery, envelope }) => ({
+        const named = previousSequenceOf(due.delivery);
+        const all = [due, ...(due.followers ?? [])];
+        const sent = all.map(({ delivery, envelope }, place) => ({
           eventId: delivery.eventId,
           body: envelope,
+          // A receiver takes it that the events of a request follow each other.
+          ...(named === undefined ? {} : { previous: all[place - 1]?.delivery.seq ?? Number(named) }),
         }));
         const endpoint = ledger.endpointsByUrl.get(url);
         if (endpoint === undefined) throw new Error(`nobody has registered ${url}`);
@@ -99,7 +103,7 @@ export class Customers {
 
   #receive(
     endpoint: LedgerEndpoint,
-    sent: readonly Pick<Receipt, 'eventId' | 'body'>[],
+    sent: readonly Pick<Receipt, 'eventId' | 'body' | 'previous'>[],
     isBatch: boolean,
     answer: (answered: Answer) => void,
   ): void {

@@ -80,6 +80,7 @@ export class History {
   readonly #filters: Random;
   readonly #orders: Random;
   readonly #urgencies: Random;
+  readonly #chains: Random;
   readonly #chats: Random;
   /** Whether chats wait in the history. */
   readonly #hasChats: boolean;
@@ -105,6 +106,7 @@ export class History {
     this.#filters = stream(8);
     this.#orders = stream(9);
     this.#urgencies = stream(10);
+    this.#chains = stream(12);
     this.#chats = stream(11);
     this.#hasChats = this.#chats.chance(0.4);
     const time = this.#time;
@@ -412,7 +414,8 @@ export class History {
         const ordering = this.#anOrdering();
         const isOrderedFromStart = this.#orders.chance(0.7);
         const urgent = this.#urgencies.chance(0.5) ? this.#urgencies.pick([['ticket.updated'], TICKET_TYPES]) : null;
-        const operator = this.#operatorOf(orgId, this.#aPace(), this.#aFilter(), ordering, isOrderedFromStart, urgent);
+        const plans = [this.#aPace(), this.#aFilter(), ordering, isOrderedFromStart, urgent] as const;
+        const operator = this.#operatorOf(orgId, ...plans, this.#chains.chance(0.5));
         const createdAtMs = plan.chance(0.6) ? 0 : plan.between(0, endMs);
         operator.create(createdAtMs);
         if (!isOrderedFromStart && ordering.by !== 'none') operator.order(this.#orders.between(createdAtMs, endMs));
@@ -465,6 +468,7 @@ export class History {
     ordering?: Ordering,
     isOrderedFromStart?: boolean,
     urgent?: readonly string[] | null,
+    hasChain?: boolean,
   ): Operator {
     const { log } = topicNames(this.#config.topicPrefix, this.#config.retrySchedule);
     const partition = partitionOf(orgId, this.#config.partitions);
@@ -481,7 +485,7 @@ export class History {
         handedOver: this.#broker.handedOver('sim-router', log, partition),
       }),
     };
-    const operator = new Operator(name, orgId, use, pace, filter, ordering, isOrderedFromStart, urgent);
+    const operator = new Operator(name, orgId, use, pace, filter, ordering, isOrderedFromStart, urgent, hasChain);
     this.#operators.push(operator);
     return operator;
   }

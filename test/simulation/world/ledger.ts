@@ -20,6 +20,8 @@ export interface Receipt {
   readonly succeeded: boolean;
   /** Its place in the request, from 0. */
   readonly place: number;
+  /** The event before it, as the request says; missing if it says nothing. */
+  readonly previous?: number;
 }
 
 /** A time in which an endpoint was inactive, in offsets of its org's partition of the log. */
@@ -62,6 +64,8 @@ export interface LedgerEndpoint {
   readonly receipts: Receipt[];
   readonly pace: Pace;
   readonly filter: SeqFilter | null;
+  /** Whether it asks for the event before each one. */
+  readonly hasChain: boolean;
   /** The order that it asked for, and where the log ended when that was certain; `Infinity` until then. */
   readonly ordering: DeliverySettings['ordering'];
   orderedFrom: number;
@@ -86,7 +90,7 @@ export class Ledger {
   /** The endpoints that were asked for, by their urls. */
   readonly asked = new Map<
     string,
-    Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace' | 'filter' | 'ordering' | 'orderedFrom'>
+    Pick<LedgerEndpoint, 'mood' | 'createdFrom' | 'pace' | 'filter' | 'hasChain' | 'ordering' | 'orderedFrom'>
   >();
   /** What went against a promise while it happened. */
   readonly breaches: string[] = [];

@@ -42,6 +42,7 @@ export class Operator {
     /** Whether the endpoint is ordered from its beginning. */
     private readonly isOrderedFromStart = true,
     private readonly urgent: readonly string[] | null = null,
+    private readonly hasChain = false,
   ) {
     this.#actor = new Actor(`operator ${name}`);
   }
@@ -87,6 +88,7 @@ export class Operator {
         createdFrom: logEnd(this.orgId),
         pace: this.pace,
         filter: this.filter,
+        hasChain: this.hasChain,
         ordering: this.ordering,
         orderedFrom: this.isOrderedFromStart ? 0 : Infinity,
       });
@@ -99,6 +101,7 @@ export class Operator {
         ...order,
         filter: this.filter?.text ?? null,
         urgent: this.urgent,
+        previous_sequence: this.hasChain,
       });
     });
     this.#endpoint = ledger.endpoints.get(id) ?? null;

@@ -44,6 +44,7 @@ import {
   OverdueDeliveries,
   PacedEndpoints,
   PacedOwners,
+  PreviousSeqs,
   RouterPlaces,
   type SecretCipher,
   type SigningKeys,
@@ -354,7 +355,16 @@ export class SimulatedProcess {
             ),
           );
           controllers.push(
-            new RouteLogHandler(directory, dispatcher, places, positions, kit, new CelFilters(), LARGE_FROM),
+            new RouteLogHandler(
+              directory,
+              dispatcher,
+              places,
+              positions,
+              new PreviousSeqs(store),
+              kit,
+              new CelFilters(),
+              LARGE_FROM,
+            ),
           );
           controllers.push(new DispatchAttemptsHandler(dispatcher));
           controllers.push(new ForwardRetriesHandler(appender, kit));

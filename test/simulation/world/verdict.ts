@@ -275,6 +275,28 @@ function checkOrder(evidence: Evidence, log: readonly Logged[], problems: string
   }
 }
 
+/** Whether each attempt names the event before it to endpoints that ask for it, and to no others. */
+function checkChains({ tables, ledger }: Evidence, log: readonly Logged[], problems: string[]): void {
+  // Deliveries may be of events that the log has lost.
+  if (ledger.wentBack.size > 0) return;
+  const seqs = new Map(log.map(({ id, seq }) => [id, seq]));
+  const rows = tables.deliveries.values();
+  for (const endpoint of ledger.endpoints.values()) {
+    const chain = rows.filter(({ ref }) => ref.endpointId === endpoint.id).map(({ ref }) => ref.seq);
+    chain.sort((one, other) => one - other);
+    for (const { eventId, previous } of endpoint.receipts) {
+      const seq = seqs.get(eventId);
+      if (seq === undefined || previous === undefined) continue;
+      if (!endpoint.hasChain) problems.push(`${endpoint.id} got the event before ${seq}, and did not ask for it`);
+      // An event may be routed twice, before and after the endpoint becomes active. It is for the endpoint only then.
+      if (endpoint.inactive.length > 0) continue;
+      const wanted = chain.findLast((one) => one < seq) ?? 0;
+      if (previous === wanted) continue;
+      problems.push(`${endpoint.id} got ${previous} as the event before ${seq}, in place of ${wanted}`);
+    }
+  }
+}
+
 function subjectIn({ envelope }: Logged): string {
   const { data } = JSON.parse(envelope.toString()) as { readonly data: { readonly id?: string } };
   return String(data.id);
@@ -341,6 +363,7 @@ export function judge(evidence: Evidence): readonly string[] {
   checkDeliveries(evidence, log, problems);
   checkPace(evidence, problems);
   checkOrder(evidence, log, problems);
+  checkChains(evidence, log, problems);
   checkAlerts(evidence, log, problems);
   return problems;
 }

@@ -5,6 +5,10 @@ function header(name: string, description: string, deprecated = false): JsonObje
   return { name, in: 'header', required: true, description, deprecated, schema: { type: 'string' } };
 }
 
+function optionalHeader(name: string, description: string): JsonObject {
+  return { ...header(name, description), required: false };
+}
+
 /** The headers of every push (contract 6.1). */
 const PUSH_HEADERS: readonly JsonObject[] = [
   header(
@@ -21,6 +25,10 @@ const PUSH_HEADERS: readonly JsonObject[] = [
   header('webhook-timestamp', 'Standard Webhooks: unix seconds.'),
   header('webhook-signature', 'Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret.'),
   header('traceparent', 'W3C Trace Context.'),
+  optionalHeader(
+    'X-Service-Previous-Sequence',
+    'With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known.',
+  ),
 ];
 
 function push({ event, description, schema, example }: CatalogEntry): JsonObject {

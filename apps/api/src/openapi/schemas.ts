@@ -32,6 +32,7 @@ import {
   goneDisables,
   legacySignature,
   numberInFlight,
+  previousSequence,
   ratePerSecond,
   retryAfterRespect,
   signatureKinds,
@@ -92,6 +93,7 @@ const webhook = {
   max_in_flight: absentOrNull(numberInFlight).schema,
   ordering: { ...eventOrdering.schema, required: ['by', 'batch'] },
   urgent: absentOrNull(urgentTypes).schema,
+  previous_sequence: previousSequence.schema,
 };
 
 /** The envelope of the feed, with only the event types of the catalog. */

@@ -180,6 +180,11 @@ export const urgentTypes = described(anArrayOf(anEventType, { uniqueItems: true,
     'The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none.',
 });
 
+export const previousSequence = described(aBoolean, {
+  description:
+    'Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false.',
+});
+
 const orderedBy = oneOf(ORDERINGS);
 const batchSize = anIntegerOf(1, MAX_BATCH);
 const ORDERING_MEMBERS = ['by', 'batch'];

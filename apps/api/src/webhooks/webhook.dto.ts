@@ -18,6 +18,7 @@ import {
   legacySignature,
   newHeaders,
   numberInFlight,
+  previousSequence,
   ratePerSecond,
   retryAfterRespect,
   signatureKinds,
@@ -88,6 +89,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOrNull(urgentTypes))
   readonly urgent?: readonly string[] | null;
+
+  @Checked(absentOr(previousSequence))
+  readonly previous_sequence?: boolean;
 }
 
 /**
@@ -145,6 +149,9 @@ export class UpdateWebhookDto {
 
   @Checked(absentOrNull(urgentTypes))
   readonly urgent?: readonly string[] | null;
+
+  @Checked(absentOr(previousSequence))
+  readonly previous_sequence?: boolean;
 }
 
 /** Returns the members that concern delivery, if there are any. */
@@ -161,6 +168,7 @@ export function deliveryChangesOf(body: CreateWebhookDto | UpdateWebhookDto): {
     ...(body.max_in_flight === undefined ? {} : { maxInFlight: body.max_in_flight }),
     ...(body.ordering === undefined ? {} : { ordering: { by: body.ordering.by, batch: body.ordering.batch ?? 1 } }),
     ...(body.urgent === undefined ? {} : { urgent: body.urgent }),
+    ...(body.previous_sequence === undefined ? {} : { previousSequence: body.previous_sequence }),
   };
   const customHeaders: CustomHeadersChange = {
     ...(body.headers === undefined ? {} : { headers: body.headers }),

@@ -23,6 +23,7 @@ export interface WebhookJson {
   readonly max_in_flight: number | null;
   readonly ordering: { readonly by: string; readonly batch: number };
   readonly urgent: readonly string[] | null;
+  readonly previous_sequence: boolean;
 }
 
 export function webhookJson(endpoint: EndpointRecord): WebhookJson {
@@ -49,6 +50,7 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     max_in_flight: settings.maxInFlight,
     ordering: { by: settings.ordering.by, batch: settings.ordering.batch },
     urgent: settings.urgent,
+    previous_sequence: settings.previousSequence,
   };
 }
 

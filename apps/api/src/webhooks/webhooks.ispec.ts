@@ -58,6 +58,7 @@ describe('webhook endpoints over HTTP', () => {
       max_in_flight: null,
       ordering: { by: 'none', batch: 1 },
       urgent: null,
+      previous_sequence: false,
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as unknown,
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown,
     });

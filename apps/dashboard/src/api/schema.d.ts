@@ -1981,6 +1981,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence: boolean;
         };
         WebhookWithSecret: {
             id: string;
@@ -2035,6 +2037,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence: boolean;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
         };
@@ -2126,6 +2130,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence: boolean;
             /** @description The signing secret. Shown only in this response. */
             secret: string;
             /**
@@ -2187,6 +2193,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence: boolean;
             health: {
                 /**
                  * @description failing: more than 5 % of the recent deliveries failed or are being retried, or the last attempt failed and there are none. disabled: automatically, after too many failed attempts in a row. paused: by an operator.
@@ -2266,6 +2274,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence?: boolean;
         };
         WebhookChange: {
             /**
@@ -2321,6 +2331,8 @@ export interface components {
             };
             /** @description The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none. */
             urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
+            /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
+            previous_sequence?: boolean;
         };
         /** @description What became of an event on its way to an endpoint. */
         Delivery: {
@@ -3126,6 +3138,8 @@ export interface components {
         Push9: string;
         /** @description W3C Trace Context. */
         Push10: string;
+        /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+        Push11: string;
     };
     requestBodies: never;
     headers: {
@@ -9632,6 +9646,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -9724,6 +9740,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -9860,6 +9878,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -9996,6 +10016,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10136,6 +10158,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10267,6 +10291,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10359,6 +10385,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10456,6 +10484,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10548,6 +10578,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10631,6 +10663,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10717,6 +10751,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10801,6 +10837,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10887,6 +10925,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -10974,6 +11014,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11061,6 +11103,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11148,6 +11192,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11232,6 +11278,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11323,6 +11371,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11415,6 +11465,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11506,6 +11558,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11596,6 +11650,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11669,6 +11725,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11748,6 +11806,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11830,6 +11890,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11912,6 +11974,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -11988,6 +12052,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12064,6 +12130,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12140,6 +12208,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12216,6 +12286,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12293,6 +12365,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12369,6 +12443,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12445,6 +12521,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12518,6 +12596,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12596,6 +12676,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12675,6 +12757,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12754,6 +12838,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12829,6 +12915,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12907,6 +12995,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -12983,6 +13073,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13056,6 +13148,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13130,6 +13224,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13204,6 +13300,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13279,6 +13377,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13350,6 +13450,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13428,6 +13530,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13509,6 +13613,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13587,6 +13693,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13666,6 +13774,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13737,6 +13847,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13838,6 +13950,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -13925,6 +14039,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -14009,6 +14125,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;
@@ -14118,6 +14236,8 @@ export interface operations {
                 "webhook-signature": components["parameters"]["Push9"];
                 /** @description W3C Trace Context. */
                 traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
             };
             path?: never;
             cookie?: never;

@@ -364,6 +364,30 @@ describe('an attempt of ordered deliveries', () => {
     );
   });
 
+  it('has only deliveries that follow each other in the chain of the endpoint', async () => {
+    const inChain = (previous: readonly number[]) =>
+      [2, 3].map((nth, index) => {
+        const { delivery, ...rest } = aDueAttempt(nth);
+        return { ...rest, delivery: { ...delivery, previousSeq: previous[index]! } };
+      });
+    for (const previous of [
+      [1, 2],
+      [1, -1],
+      [-1, 2],
+      [0, 2],
+    ]) {
+      const all = { ...due, followers: inChain(previous) };
+      await maker.makeInOrder(
+        all,
+        { kind: 'target', target: ordered },
+        new Flight(() => 0),
+        () => undefined,
+        () => undefined,
+      );
+    }
+    expect(posts.map(([{ followers: sent }]) => sent?.length)).toEqual([2, 1, 0, 0]);
+  });
+
   it('that is accepted in part leaves the rest', async () => {
     outcome = { ...answered(200), acknowledged: 1 };
     await makeInOrder({ kind: 'target', target: ordered });

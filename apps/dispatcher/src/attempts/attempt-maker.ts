@@ -5,6 +5,7 @@ import {
   decideAfterAttempt,
   decideAfterCallback,
   errorText,
+  followsInChain,
   isOrdered,
   isPaced,
   loggedDueMs,
@@ -247,9 +248,13 @@ export class AttemptMaker {
   }
 }
 
-/** Returns the attempt with as many followers as the endpoint takes in a request. */
+/** Returns the attempt with as many followers as the endpoint takes in a request, up to a gap in its chain. */
 function inBatch(due: DueAttempt, { settings }: Target): DueAttempt {
-  return { ...due, followers: due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [] };
+  const followers = due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [];
+  const gap = followers.findIndex(
+    ({ delivery }, nth) => !followsInChain(delivery, followers[nth - 1]?.delivery ?? due.delivery),
+  );
+  return { ...due, followers: gap === -1 ? followers : followers.slice(0, gap) };
 }
 
 /** Returns the followers that the response accepts. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEventId, parseOrgId, type DueAttempt, type EndpointId, type RoutedPlace, type Seq } from '#libs/domain';
-import { EndpointDirectory, RouterPlaces, type SecretCipher, type Store } from '#libs/postgres';
+import { EndpointDirectory, PreviousSeqs, RouterPlaces, type SecretCipher, type Store } from '#libs/postgres';
 import {
   ConsumerSessions,
   logRecord,
@@ -50,6 +50,10 @@ let metrics: Metrics;
 let statements: string[];
 /** Where the database says that partition 0 was routed up to. */
 let storedPlace: RoutedPlace | undefined;
+/** The last event that the database has of each chain. */
+let storedPrevious: string | null;
+/** Whether the partition is lost while the chains are looked up. */
+let isLostMeanwhile = false;
 let saved: (readonly unknown[])[];
 let isAway: boolean;
 /** Before the first record of the log that is later than the stored place. */
@@ -79,7 +83,7 @@ function anEndpointRow(id: EndpointId, events: readonly string[], change: object
 
 beforeEach(() => {
   subscribers = [anEndpointRow(ALL_TICKETS, ['ticket.created']), anEndpointRow(LEADS_ONLY, ['lead.created'])];
-  storedPlace = undefined;
+  [storedPlace, storedPrevious] = [undefined, null];
   notRouted = 0;
   largeFrom = LARGE_FROM;
   [isStale, generation] = [false, 1];
@@ -141,6 +145,11 @@ function startRouter(): void {
       statements.push(name);
       if (name === 'save_router_places' && isAway) return Promise.reject(new Error('the database is away'));
       if (name === 'save_router_places') saved.push(parameters);
+      if (name === 'previous_seqs') {
+        const [endpoints] = parameters as [readonly string[]];
+        isStale = isLostMeanwhile;
+        return Promise.resolve(endpoints.map(() => ({ previous_seq: storedPrevious, projected_to: '9' })));
+      }
       if (name !== 'router_place') return Promise.resolve(name === 'subscribers' ? subscribers : []);
       const { nextOffset, appendedUntilMs } = storedPlace ?? { nextOffset: 0, appendedUntilMs: 0 };
       const row = { next_offset: String(nextOffset), appended_until_ms: String(appendedUntilMs) };
@@ -153,8 +162,12 @@ function startRouter(): void {
     new EndpointDirectory(store, { decrypt: () => 'whsec_' } as unknown as SecretCipher),
     aDispatcher(),
     places,
-    { endsBefore: () => Promise.resolve(new Map([[0, notRouted]])) } as unknown as LogPositions,
-    aStageKit({ nowMs: AT_MS, topics, metrics }),
+    {
+      endsBefore: () => Promise.resolve(new Map([[0, notRouted]])),
+      ends: () => Promise.resolve(new Map()),
+    } as unknown as LogPositions,
+    new PreviousSeqs(store),
+    aStageKit({ nowMs: AT_MS, topics, metrics, config: { partitions: 1, retentionMs: 86_400_000 } }),
     new CelFilters(),
     largeFrom,
   );
@@ -489,6 +502,84 @@ describe('an endpoint with a filter', () => {
     isRouting = false;
     expect(turns).toBeGreaterThan(10);
     expect(await counted('filter_results_total{result="left_out"}')).toBe(2_000);
+  });
+});
+
+describe('an endpoint that asks for its previous events', () => {
+  const chained = (id: EndpointId, events: readonly string[], settings: object = {}, change: object = {}) =>
+    anEndpointRow(id, events, { ...change, delivery_settings: { previousSequence: true, ...settings } });
+
+  function linksOf(endpointId: EndpointId) {
+    const links = made.filter(({ delivery }) => delivery.endpointId === endpointId).map(({ delivery }) => delivery);
+    return links.map(({ seq, previousSeq }) => [seq, previousSeq]);
+  }
+
+  it('gets the one that was for it with each event, and nobody else does', async () => {
+    const filter = 'event.seq % 2 == 0';
+    subscribers = [
+      chained(ALL_TICKETS, ['ticket.created'], {}, { filter }),
+      anEndpointRow(LEADS_ONLY, ['ticket.created'], { filter }),
+    ];
+    await handle(tickets(1, 4));
+    await handle(tickets(5, 9));
+    expect(linksOf(ALL_TICKETS)).toEqual([
+      [2, 0],
+      [4, 2],
+      [6, 4],
+      [8, 6],
+    ]);
+    expect(linksOf(LEADS_ONLY).every(([, previous]) => previous === undefined)).toBe(true);
+    expect(await counted('filter_results_total{result="left_out"}')).toBe(10);
+    expect(statements.filter((name) => name === 'previous_seqs')).toHaveLength(1);
+  });
+
+  it('is looked up by the next router', async () => {
+    subscribers = [chained(ALL_TICKETS, ['ticket.created'])];
+    storedPrevious = '4';
+    await handle(tickets(7, 8));
+    expect(linksOf(ALL_TICKETS)).toEqual([
+      [7, 4],
+      [8, 7],
+    ]);
+  });
+
+  it('follows the log, although urgent events are routed first and others in pieces', async () => {
+    subscribers = [chained(ALL_TICKETS, ['ticket.created', 'conversation.queued'])];
+    largeFrom = 5;
+    startRouter();
+    const records = [1, 2, 3, 4, 5].map((seq) => stored(seq, seq === 4 ? 'conversation.queued' : 'ticket.created'));
+    const rest = await handleUnfinished({ topic: topics.log, partition: 0, records });
+    expect(linksOf(ALL_TICKETS)).toEqual([[4, 3]]);
+    await rest();
+    expect(linksOf(ALL_TICKETS).slice(1)).toEqual([
+      [1, 0],
+      [2, 1],
+      [3, 2],
+      [5, 4],
+    ]);
+  });
+
+  it('keeps its place while it is inactive', async () => {
+    const all = [chained(ALL_TICKETS, ['ticket.created'])];
+    subscribers = all;
+    await handle(tickets(1, 2));
+    subscribers = [];
+    await handle(tickets(3, 5));
+    subscribers = all;
+    await handle(tickets(6, 6));
+    expect(linksOf(ALL_TICKETS).at(-1)).toEqual([6, 2]);
+  });
+
+  it('is routed when the batch comes again, if the partition was lost while it was looked up', async () => {
+    subscribers = [chained(ALL_TICKETS, ['ticket.created'])];
+    isLostMeanwhile = true;
+    expect(await handle(tickets(1, 2))).toEqual({ kind: 'later', nextOffset: 0, waitMs: 0 });
+    [isStale, isLostMeanwhile] = [false, false];
+    await handle(tickets(1, 2));
+    expect(linksOf(ALL_TICKETS)).toEqual([
+      [1, 0],
+      [2, 1],
+    ]);
   });
 });
 

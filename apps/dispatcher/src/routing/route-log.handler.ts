@@ -11,6 +11,7 @@ import {
   SeqGate,
   type DeliveryRef,
   type DueAttempt,
+  type EndpointId,
   type EventFilters,
   type LogEvent,
   type LoggedPlace,
@@ -20,7 +21,7 @@ import {
   type Reception,
   type RoutedPlace,
 } from '#libs/domain';
-import { EndpointDirectory, type RoutedSubscriber } from '#libs/postgres';
+import { EndpointDirectory, PreviousSeqs, type RoutedSubscriber } from '#libs/postgres';
 import {
   KafkaBatches,
   LogPositions,
@@ -33,6 +34,7 @@ import { BatchTrace } from '#libs/telemetry';
 import { EVENT_FILTERS, StageKit } from '#libs/platform';
 import { Dispatcher, ROUTER_GROUP, type AsideAttempt } from '../dispatcher.js';
 import type { Intake, OpenRecord } from '../lanes/lane-feeder.js';
+import { EndpointChains, type ChainLink } from './endpoint-chains.js';
 import { RoutedPlaces } from './routed-places.js';
 
 /** The router skips ahead only over at least this many records. Fewer are read faster than their end is looked up. */
@@ -61,7 +63,18 @@ type DueEvent = LogEvent & LoggedPlace & { readonly appendedAtMs: number; readon
 /** Which deliveries of events are routed. Urgent ones of a large organization come first. */
 type Routed = 'all' | 'urgent' | 'others';
 
+/** What becomes of an event for an endpoint that would get it by its type and scope. */
+interface Decision extends ChainLink {
+  readonly reception: Reception;
+  /** Why the endpoint does not get it, if it was not there or inactive. */
+  readonly reason: OutOfTime | undefined;
+}
+
+/** The decisions about endpoints with a chain, for the events of a batch. */
+type Chained = ReadonlyMap<DueEvent, ReadonlyMap<EndpointId, Decision>>;
+
 interface Route {
+  readonly chained: Chained;
   readonly deliveries: Routed;
   readonly isNew: (event: DueEvent) => boolean;
   readonly goOn?: () => void;
@@ -82,6 +95,8 @@ interface Stay {
   newFrom: number;
   /** The organizations that each unfinished batch leaves for later. */
   readonly unfinished: ReadonlySet<OrgId>[];
+  /** Missing while no endpoint asks for it. */
+  chains?: EndpointChains;
 }
 
 /** Finds who receives each event of the log, and gives the first attempt of each delivery to the lane of its own. */
@@ -94,12 +109,14 @@ export class RouteLogHandler {
     private readonly dispatcher: Dispatcher,
     private readonly places: RoutedPlaces,
     private readonly positions: LogPositions,
+    private readonly previousSeqs: PreviousSeqs,
     private readonly kit: StageKit,
     @Inject(EVENT_FILTERS) private readonly filters: EventFilters,
     @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
   ) {
     const { metrics } = kit;
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
+    metrics.add('gapless_router_previous_unknown_total', {}, 0);
     for (const reason of ['routed_before', 'before_endpoint', 'while_inactive'] as const) {
       metrics.add('gapless_router_skipped_total', { reason }, 0);
     }
@@ -133,12 +150,17 @@ export class RouteLogHandler {
     for (const { offset } of events) opened.delete(offset);
     // The rest was routed before.
     for (const record of opened.values()) record.close();
+    const chained = await this.#chain(events, subscribers, stay, () => context.isStale());
+    if (chained.size > 0 && context.isStale()) {
+      intake.giveUp();
+      return again;
+    }
     const large = largeOrgs(events, subscribers, { from: this.largeFrom, unfinished: stay.unfinished });
     const isSmall = ({ orgId }: DueEvent) => !large.has(orgId);
-    await this.#route(events.filter(isSmall), subscribers, { deliveries: 'all', isNew });
+    await this.#route(events.filter(isSmall), subscribers, { deliveries: 'all', isNew, chained });
     const left = events.filter((event) => !isSmall(event));
     if (left.length === 0) return intake.handled();
-    await this.#route(left, subscribers, { deliveries: 'urgent', isNew });
+    await this.#route(left, subscribers, { deliveries: 'urgent', isNew, chained });
     stay.unfinished.push(large);
     const rest = async () => {
       const goOn = () => {
@@ -146,7 +168,7 @@ export class RouteLogHandler {
         intake.giveUp();
         throw new Error("the partition is no longer this router's");
       };
-      await this.#route(left, subscribers, { deliveries: 'others', isNew, goOn });
+      await this.#route(left, subscribers, { deliveries: 'others', isNew, chained, goOn });
       stay.unfinished.splice(stay.unfinished.indexOf(large), 1);
     };
     return { kind: 'unfinished', rest };
@@ -183,6 +205,43 @@ export class RouteLogHandler {
   }
 
   /**
+   * Decides who of the endpoints with a chain gets each event, and which one each of them got before it. This follows the
+   * log, whatever is routed first.
+   */
+  async #chain(
+    events: readonly DueEvent[],
+    subscribers: Subscribers,
+    stay: Stay,
+    isOver: () => boolean,
+  ): Promise<Chained> {
+    const asking = new Map<OrgId, readonly RoutedSubscriber[]>();
+    for (const [orgId, all] of subscribers.of) if (all.some(hasChain)) asking.set(orgId, all.filter(hasChain));
+    const chained = new Map<DueEvent, ReadonlyMap<EndpointId, Decision>>();
+    if (asking.size === 0 && stay.chains === undefined) return chained;
+    stay.chains ??= new EndpointChains({ previousSeqs: this.previousSeqs, positions: this.positions, kit: this.kit });
+    let decided = 0;
+    for (const event of events) {
+      const ofOrg = asking.get(event.orgId);
+      stay.chains.meet(event, ofOrg !== undefined);
+      if (ofOrg === undefined) continue;
+      const decisions = new Map<EndpointId, Decision>();
+      for (const subscriber of ofOrg) {
+        const decision = this.#decide(subscriber, event);
+        if (decision === undefined) continue;
+        decisions.set(subscriber.id, decision);
+        if (isForEndpoint(decision)) stay.chains.add(subscriber.id, event, decision);
+      }
+      chained.set(event, decisions);
+      decided += ofOrg.length;
+      if (decided < FILTERED_AT_ONCE) continue;
+      decided = 0;
+      await setImmediate();
+    }
+    await stay.chains.settle(isOver);
+    return chained;
+  }
+
+  /**
    * Offers the first attempts of deliveries to their lane. Attempts beyond a share are put aside.
    * @param deliveries which of the events' deliveries to route. The events are complete with all but the urgent ones.
    * @param isNew whether nobody can have made, ended or replayed a delivery of the event
@@ -191,7 +250,7 @@ export class RouteLogHandler {
   async #route(
     events: readonly DueEvent[],
     subscribers: Subscribers,
-    { deliveries, isNew, goOn }: Route,
+    { deliveries, isNew, chained, goOn }: Route,
   ): Promise<void> {
     if (events.length === 0) return;
     const trace = new BatchTrace(this.kit.tracing, 'route', this.kit.clock.now());
@@ -205,16 +264,24 @@ export class RouteLogHandler {
       aside = [];
     };
     for (const event of events) {
-      const receivers = this.#receivers(event, subscribersOf(event, subscribers, deliveries), leftOut, filtered);
+      const receivers = this.#receivers(
+        event,
+        subscribersOf(event, subscribers, deliveries),
+        chained.get(event),
+        leftOut,
+        filtered,
+      );
       const isFollowed = deliveries !== 'urgent' || receivers.length > 0;
       const traceparent = isFollowed ? trace.follow(event.traceparent, event) : event.traceparent;
       let lane: number | undefined;
       const canBeFound = isNew(event);
       for (const { id, isPaced, isOrdered, settings, target: read } of receivers) {
         if (isOrdered) lane ??= laneOf(event.event, event.envelope);
+        const previousSeq = chained.get(event)?.get(id)?.previousSeq;
         const due = firstAttempt({ ...event, traceparent }, id, {
           ...(isOrdered && lane !== undefined ? { lane } : {}),
           ...(isUrgent(event.event, settings) ? { isUrgent: true } : {}),
+          ...(previousSeq === undefined ? {} : { previousSeq }),
         });
         const target = canBeFound && !isPaced ? read() : undefined;
         const found = target && { target, askedAtMs: subscribers.askedAtMs };
@@ -246,14 +313,14 @@ export class RouteLogHandler {
   #receivers(
     event: DueEvent,
     subscribers: readonly RoutedSubscriber[],
+    decided: ReadonlyMap<EndpointId, Decision> | undefined,
     leftOut: Record<OutOfTime, number>,
     filtered: FilterCounts,
   ): readonly RoutedSubscriber[] {
     return subscribers.filter((subscriber) => {
-      const reception = receptionOf(subscriber, event, this.filters);
-      // Only an event that the endpoint would get otherwise is left out by its filter.
-      if (!isReceived(reception) && reception.kind !== 'filtered') return false;
-      const reason = outOfTime(subscriber, event);
+      const decision = hasChain(subscriber) ? decided?.get(subscriber.id) : this.#decide(subscriber, event);
+      if (decision === undefined) return false;
+      const { reception, reason } = decision;
       if (reason !== undefined) {
         leftOut[reason]++;
         return false;
@@ -261,6 +328,14 @@ export class RouteLogHandler {
       filtered.add(reception, subscriber, event);
       return isReceived(reception);
     });
+  }
+
+  /** @returns `undefined` if the event is not for the endpoint, by its type or scope */
+  #decide(subscriber: RoutedSubscriber, event: DueEvent): Decision | undefined {
+    const reception = receptionOf(subscriber, event, this.filters);
+    // Only an event that the endpoint would get otherwise is left out by its filter.
+    if (!isReceived(reception) && reception.kind !== 'filtered') return undefined;
+    return { reception, reason: outOfTime(subscriber, event) };
   }
 
   /** Reports events that were routed before: the group lost its offsets, and begins at the start of the log. */
@@ -330,10 +405,18 @@ function subscribersOf(
   return all.filter(({ settings }) => isUrgent(event, settings) === (deliveries === 'urgent'));
 }
 
+function hasChain({ settings }: RoutedSubscriber): boolean {
+  return settings?.previousSequence === true;
+}
+
+function isForEndpoint({ reception, reason }: Decision): boolean {
+  return reason === undefined && isReceived(reception);
+}
+
 function firstAttempt(
   event: Omit<DueEvent, 'record'>,
   endpointId: RoutedSubscriber['id'],
-  place: Pick<DeliveryRef, 'lane' | 'isUrgent'>,
+  place: Pick<DeliveryRef, 'lane' | 'isUrgent' | 'previousSeq'>,
 ): DueAttempt {
   const { id: eventId, orgId, seq, appendedAtMs, traceparent, envelope } = event;
   return {

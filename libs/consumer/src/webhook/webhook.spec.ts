@@ -48,6 +48,27 @@ describe('a webhook', () => {
     expect(handled).toEqual([7, 8, 9].flatMap((seq) => [`begins ${seq}`, `ends ${seq}`]));
   });
 
+  it('says for each event which one for the endpoint came before it', async () => {
+    const handled: unknown[] = [];
+    const webhook = aWebhook({ handle: ({ seq }, { previousSequence }) => void handled.push([seq, previousSequence]) });
+    const named = (push: IncomingPush, value: string | undefined): IncomingPush => {
+      return { ...push, header: (name) => (name === 'x-service-previous-sequence' ? value : push.header(name)) };
+    };
+    const batch = aPush(`{"events":[${[7, 9].map((seq) => anEventJson(seq)).join(',')}]}`);
+    const pushes = [named(batch, '4'), named(aPush(), '0'), named(aPush(), undefined), named(aPush(), 'x')];
+    for (const push of pushes) {
+      const reception = await webhook.receive(push);
+      if (reception.kind === 'taken') await reception.begin();
+    }
+    expect(handled).toEqual([
+      [7, 4],
+      [9, 7],
+      [7, 0],
+      [7, undefined],
+      [7, undefined],
+    ]);
+  });
+
   it('takes the next secret as well as the one before (contract 2.2)', async () => {
     const webhook = aWebhook({ secret: () => Promise.resolve(['whsec_bmV4dA==', SECRET]) });
     expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });

@@ -24,6 +24,11 @@ export interface Push {
   readonly deliveryId: string | undefined;
   /** The number of the attempt; 1 for the first. */
   readonly attempt: number;
+  /**
+   * The `seq` of the event before this one that was for the endpoint, 0 if there is none. It is missing if the endpoint
+   * does not ask for `previous_sequence`, and if it is not known. `PushGaps` finds gaps with it.
+   */
+  readonly previousSequence?: number;
 }
 
 export type RefusalReason =
@@ -85,6 +90,11 @@ function statusOf(reason: RefusalReason): 400 | 401 | 413 | 503 {
   }
 }
 
+function previousIn(value: ReturnType<IncomingPush['header']>): Pick<Push, 'previousSequence'> {
+  const text = value?.toString() ?? '';
+  return /^\d{1,15}$/.test(text) ? { previousSequence: Number(text) } : {};
+}
+
 /**
  * Receives pushes (contract 5.3, 4.4). It verifies the raw body before parsing it. An invalid signature gets 401;
  * otherwise the answer is 2xx, and the work begins after it. Adapters connect it to frameworks.
@@ -125,6 +135,7 @@ export class Webhook {
       body,
       deliveryId: header('x-service-delivery-id')?.toString(),
       attempt: Number(header('x-service-attempt') ?? 1),
+      ...previousIn(header('x-service-previous-sequence')),
     };
     return { kind: 'taken', status: 204, begin: () => this.#begin(pushed, push) };
   }
@@ -157,7 +168,12 @@ export class Webhook {
 
   async #workOn(events: readonly GaplessEvent[], push: Push, before: Promise<void> | undefined): Promise<void> {
     if (before !== undefined) await before;
-    for (const event of events) await this.#work(event, push);
+    let previous = push.previousSequence;
+    for (const event of events) {
+      await this.#work(event, previous === undefined ? push : { ...push, previousSequence: previous });
+      // The events of a batch follow each other.
+      if (previous !== undefined) previous = event.seq;
+    }
   }
 
   async #work(event: GaplessEvent, push: Push): Promise<void> {

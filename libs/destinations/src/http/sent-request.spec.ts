@@ -132,6 +132,25 @@ describe('the request of the latest attempt', () => {
     expect(signature_note).toBeNull();
   });
 
+  it('names the event before it, unless another one of its batch was the first', () => {
+    const { delivery, attemptsLog } = aDelivery();
+    const header = (batch: readonly [number, number] | null, previousSeq: number | null) =>
+      sentRequest(
+        aDelivery({
+          delivery: { ...delivery, previousSeq },
+          attemptsLog: attemptsLog.map((entry) => ({ ...entry, batch })),
+        }),
+        target(),
+        true,
+      )?.headers['x-service-previous-sequence'];
+    expect([header(null, 4120), header([4128, 4130], 4120), header([4120, 4130], 4120)]).toEqual([
+      '4120',
+      '4120',
+      null,
+    ]);
+    expect([header(null, null), header([4120, 4130], null)]).toEqual([undefined, undefined]);
+  });
+
   it('does not guess what settings it was sent with', () => {
     const changed = { shownHeaders: { names: ['X-New'], auth: null }, settingsChangedAt: before(4_000) } as const;
     const { headers, signature_note } = sentRequest(aDelivery(), target(changed), true)!;

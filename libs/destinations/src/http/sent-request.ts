@@ -19,6 +19,8 @@ function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, 
   return previousSecret;
 }
 
+const PREVIOUS = 'x-service-previous-sequence';
+
 const IN_A_BATCH =
   'This attempt sent several events in one request, of which only this one is shown: the signatures over all of them are not known any more.';
 
@@ -74,10 +76,13 @@ export function sentRequest(
     settings: { ...settings, ordering },
   });
   const made = isAlone ? headers : { ...headers, 'x-service-sequence': `${batch[0]}-${batch[1]}` };
+  // That of the request is the one of its first event.
+  const namesAnother = batch !== null && batch[0] !== delivery.seq;
   const unknown = [
     ...(signatureNote === null ? [] : SIGNATURE_HEADERS.filter((name) => !areSettingsKnown || name in made)),
     ...(isAsymmetric ? ['webhook-signature'] : []),
     ...(isAlone ? [] : ['webhook-id', 'x-service-delivery-id']),
+    ...(namesAnother && PREVIOUS in made ? [PREVIOUS] : []),
     // The values of additional headers are never shown.
     ...(areSettingsKnown ? (shownHeaders?.names ?? []) : []).map((name) => name.toLowerCase()),
     ...(areSettingsKnown && shownHeaders?.auth ? ['authorization'] : []),

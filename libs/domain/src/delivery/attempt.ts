@@ -14,6 +14,11 @@ export interface DeliveryRef {
   readonly lane?: number;
   /** Set if the first run of the delivery passes what waits for the endpoint. */
   readonly isUrgent?: true;
+  /**
+   * The seq of the event before this one in the endpoint's chain (`previous-seq.ts`). Missing or null if this delivery is
+   * in none.
+   */
+  readonly previousSeq?: number | null;
 }
 
 /** A delivery that is sent in the request of another one. */

@@ -34,6 +34,13 @@ describe('the audit of delivery facts', () => {
     ]);
   });
 
+  it('keeps the first previous event that a fact names', () => {
+    const audit = new DeliveryAudit(20, () => true);
+    for (const previousSeq of [null, 7, 5]) audit.add(scheduled({ ...aDelivery(9), previousSeq }));
+    audit.add(replayed(1, aDelivery(9)));
+    expect([...audit.deliveries()].map(({ ref }) => ref.previousSeq)).toEqual([7]);
+  });
+
   it('ends what is pending when an operator disables the endpoint, and nothing of other endpoints', () => {
     const [delivered, pending] = [aDelivery(1), aDelivery(2)];
     const other = aDelivery(3, OTHER_ENDPOINT);

@@ -38,7 +38,8 @@ export class DeliveryAudit {
       const ofEndpoint = this.#deliveriesOf(factEndpointId(fact));
       const before = ofEndpoint.get(deliveryId);
       ofEndpoint.set(deliveryId, {
-        ref: fact.delivery,
+        // The first fact that names the event before this one decides.
+        ref: { ...fact.delivery, previousSeq: before?.ref.previousSeq ?? fact.delivery.previousSeq ?? null },
         state: foldDelivery(before?.state, fact),
         attemptsMade: (before?.attemptsMade ?? 0) + (isNewAttempt ? 1 : 0),
       });

@@ -21,6 +21,8 @@ export interface DeliverySettings {
   readonly ordering: Ordering;
   /** The event types that pass what waits; `null` for `USUALLY_URGENT`. */
   readonly urgent: readonly string[] | null;
+  /** Whether `X-Service-Previous-Sequence` is sent. */
+  readonly previousSequence: boolean;
 }
 
 /** What alerts people to chats that wait, or ends such an alert (contract 7.4). */
@@ -40,6 +42,7 @@ export const DEFAULT_DELIVERY_SETTINGS: DeliverySettings = {
   maxInFlight: null,
   ordering: NO_ORDERING,
   urgent: null,
+  previousSequence: false,
 };
 
 /** Whether the endpoint gets its events in an order. @param settings those that differ from the defaults */

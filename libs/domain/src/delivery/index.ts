@@ -12,6 +12,7 @@ export * from './event-filter.js';
 export * from './lane-shares.js';
 export * from './later-retry.js';
 export * from './ordering.js';
+export * from './previous-seq.js';
 export * from './receiving-times.js';
 export * from './retry-schedule.js';
 export * from './routed-place.js';

@@ -34,6 +34,9 @@ describe('a record of an attempt', () => {
     ['without one', { ...DUE, traceparent: null }],
     ['with a lead', { ...DUE, leadMs: 7 }],
     ['urgent', { ...DUE, delivery: { ...DUE.delivery, isUrgent: true as const } }],
+    ['the first of its chain', { ...DUE, delivery: { ...DUE.delivery, previousSeq: 0 } }],
+    ['whose previous event is unknown', { ...DUE, leadMs: 7, delivery: { ...DUE.delivery, previousSeq: -1 } }],
+    ['urgent in a chain', { ...DUE, delivery: { ...DUE.delivery, isUrgent: true as const, previousSeq: 4 } }],
     ['urgent with a lead', { ...DUE, leadMs: 7, delivery: { ...DUE.delivery, isUrgent: true as const } }],
   ])('is read as it was written, %s', (_case, due) => {
     expect(readAttemptRecord(asStored(attemptRecord('attempts', due)))).toEqual(due);

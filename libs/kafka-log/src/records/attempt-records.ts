@@ -1,4 +1,12 @@
-import { parseDeliveryId, parseEndpointId, parseEventId, parseOrgId, type DueAttempt, type Seq } from '#libs/domain';
+import {
+  parseDeliveryId,
+  parseEndpointId,
+  parseEventId,
+  parseOrgId,
+  UNKNOWN_PREVIOUS,
+  type DueAttempt,
+  type Seq,
+} from '#libs/domain';
 import type { NewRecord, StoredRecord } from './record.js';
 
 /** Holds all parts of an attempt except its envelope. One header, because each header costs time at both ends. */
@@ -6,12 +14,18 @@ const ATTEMPT_HEADER = 'attempt';
 
 /**
  * The header's JSON: delivery id, org id, event id, event type, seq, created at, run, attempt, waits until,
- * traceparent, lead, due at, 1 if urgent. The last ones are missing if the lead is 0, if the attempt is due when it has
- * waited, and if it is not urgent.
+ * traceparent, lead, due at, 1 if urgent, the seq of the event before it. The last ones are missing if the lead is 0, if
+ * the attempt is due when it has waited, if it is not urgent, and if the delivery is in no chain.
  */
 type AttemptTuple = readonly [
   ...[string, string, string, string, number, number, number, number, number, string | null],
-  ...(readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, 1]),
+  ...(
+    | readonly []
+    | readonly [number]
+    | readonly [number, number]
+    | readonly [number, number, 1]
+    | readonly [number, number, 0 | 1, number]
+  ),
 ];
 const WAITS_UNTIL_PLACE = 8;
 
@@ -34,6 +48,10 @@ export function attemptRecord(topic: string, due: DueAttempt, waitUntilMs = due.
 }
 
 function restOf({ delivery, leadMs = 0, dueAtMs }: DueAttempt, waitUntilMs: number) {
+  const { previousSeq } = delivery;
+  if (typeof previousSeq === 'number') {
+    return [leadMs, dueAtMs, delivery.isUrgent === true ? 1 : 0, previousSeq] as const;
+  }
   if (delivery.isUrgent === true) return [leadMs, dueAtMs, 1] as const;
   if (waitUntilMs !== dueAtMs) return [leadMs, dueAtMs] as const;
   return leadMs === 0 ? ([] as const) : ([leadMs] as const);
@@ -41,6 +59,10 @@ function restOf({ delivery, leadMs = 0, dueAtMs }: DueAttempt, waitUntilMs: numb
 
 function natural(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}
+
+function previousSeqIn(value: unknown): number | undefined {
+  return value === UNKNOWN_PREVIOUS ? UNKNOWN_PREVIOUS : natural(value);
 }
 
 function readTuple(text: string | undefined): readonly unknown[] {
@@ -72,6 +94,8 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
   const leadMs = natural(tuple[10]) || undefined;
   const dueAtMs = natural(tuple[11]) ?? waitUntilMs;
   const urgency = tuple[12] === 1 ? ({ isUrgent: true } as const) : {};
+  const previousSeq = previousSeqIn(tuple[13]);
+  const chained = previousSeq === undefined ? {} : { previousSeq };
   if (
     deliveryId === undefined ||
     endpointId === undefined ||
@@ -89,7 +113,7 @@ export function readAttemptRecord(record: StoredRecord): DueAttempt | undefined 
     return undefined;
   }
   return {
-    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seq as Seq, createdAtMs, ...urgency },
+    delivery: { deliveryId, endpointId, orgId, eventId, event, seq: seq as Seq, createdAtMs, ...urgency, ...chained },
     run,
     attempt,
     dueAtMs,

@@ -35,6 +35,7 @@ interface Row {
   readonly event_id: EventId;
   readonly event_type: string;
   readonly seq: string;
+  readonly previous_seq: string | null;
   readonly created_at: Date;
   readonly lane: number;
   readonly attempts: number;
@@ -43,7 +44,7 @@ interface Row {
 
 /** Selects pending deliveries with a lane. The conditions are those of two partial indexes. */
 const PENDING = `
-  select id, org_id, endpoint_id, event_id, event_type, seq, created_at, lane, attempts, next_attempt_at from deliveries
+  select id, org_id, endpoint_id, event_id, event_type, seq, previous_seq, created_at, lane, attempts, next_attempt_at from deliveries
   where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0) and seq > asked.after
     and status = 'pending' and lane is not null and run = 0`;
 
@@ -84,6 +85,7 @@ export class OrderedDeliveries {
           seq: seqFromText(row.seq),
           createdAtMs: row.created_at.getTime(),
           lane: row.lane,
+          ...(row.previous_seq === null ? {} : { previousSeq: Number(row.previous_seq) }),
         },
         attempts: row.attempts,
         dueAtMs: row.next_attempt_at.getTime(),

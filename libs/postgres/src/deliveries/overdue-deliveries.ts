@@ -34,6 +34,7 @@ interface Row {
   readonly attempts: number;
   readonly next_attempt_at: Date;
   readonly is_urgent: boolean | null;
+  readonly previous_seq: string | null;
 }
 
 const CONDITIONS = {
@@ -129,7 +130,7 @@ export class OverdueDeliveries {
   async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
     const rows = await this.store.query<Row>(
       `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
-         d.next_attempt_at, d.is_urgent
+         d.next_attempt_at, d.is_urgent, d.previous_seq
        from unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[]) with ordinality
          as suspect(id, created_at, run, attempts, place)
        cross join lateral (
@@ -160,6 +161,7 @@ export class OverdueDeliveries {
         seq: seqFromText(row.seq),
         createdAtMs: row.created_at.getTime(),
         ...(isUrgent(row) ? { isUrgent: true as const } : {}),
+        ...(row.previous_seq === null ? {} : { previousSeq: Number(row.previous_seq) }),
       };
       const dueAtMs = row.next_attempt_at.getTime();
       return [{ delivery, run: row.run, attempt: row.attempts + 1, dueAtMs, traceparent: null, envelope }];

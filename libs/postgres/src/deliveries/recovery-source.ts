@@ -45,6 +45,8 @@ export interface Recoverable {
   readonly event: string;
   readonly seq: Seq;
   readonly createdAtMs: number;
+  /** `DeliveryRef.previousSeq` of the delivery. */
+  readonly previousSeq: number | null;
   /** The delivery's current run; 0 for a missed event. */
   readonly run: number;
   /** When the last attempt ended, by the delivery log's times; `null` without one. */
@@ -95,10 +97,10 @@ const pageSql = (lookedAt: string, envelope: string) => `
   with looked_at as materialized (${lookedAt}
   ), found as (
     select coalesce(d.status, 'missed') as kind, e.event_id, e.event_type, e.seq, e.appended_at,
-      coalesce(d.run, 0) as run, d.id as delivery_id
+      coalesce(d.run, 0) as run, d.previous_seq, d.id as delivery_id
     from looked_at e
     left join lateral (
-      select d.id, d.run, ${seen('status')} as status from ${SEEN_DELIVERIES}
+      select d.id, d.run, d.previous_seq, ${seen('status')} as status from ${SEEN_DELIVERIES}
       where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq limit 1
     ) d on true
     where d.status = any($6)
@@ -182,6 +184,7 @@ interface FoundRow extends Looked {
   readonly event_type: string;
   readonly seq: string;
   readonly appended_at: Date;
+  readonly previous_seq: string | null;
   readonly run: number;
   readonly last_attempt_end: Date | null;
   readonly envelope: Buffer;
@@ -332,6 +335,7 @@ function toRecoverable(row: FoundRow): Recoverable {
     event: row.event_type,
     seq: seqFromText(row.seq),
     createdAtMs: row.appended_at.getTime(),
+    previousSeq: row.previous_seq === null ? null : Number(row.previous_seq),
     run: row.run,
     lastAttemptEndMs: row.last_attempt_end?.getTime() ?? null,
     envelope: row.envelope,
@@ -348,5 +352,6 @@ export function recoveredDelivery(orgId: OrgId, endpointId: EndpointId, event: R
     event: event.event,
     seq: event.seq,
     createdAtMs: event.createdAtMs,
+    previousSeq: event.previousSeq,
   };
 }

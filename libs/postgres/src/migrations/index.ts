@@ -40,6 +40,7 @@ import { AttemptWaits1700000000103 } from './0103-attempt-waits.js';
 import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
 import { FeedPlaces1700000000106 } from './0106-feed-places.js';
 import { FeedLists1700000000107 } from './0107-feed-lists.js';
+import { PreviousSeqs1700000000108 } from './0108-previous-seqs.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -84,4 +85,5 @@ export const MIGRATIONS = [
   UrgentDeliveries1700000000105,
   FeedPlaces1700000000106,
   FeedLists1700000000107,
+  PreviousSeqs1700000000108,
 ];

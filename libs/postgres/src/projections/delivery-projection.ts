@@ -93,7 +93,9 @@ export class DeliveryProjection {
       // The first fact decides. A row keeps what it was written with.
       const isUrgent = before === undefined ? isCalledUrgent : before.isUrgent;
       const place = { ...(lane === undefined ? {} : { lane }), ...(isUrgent === undefined ? {} : { isUrgent }) };
-      ledger.deliveries.set(deliveryId, { ref: { ...delivery, ...place }, state });
+      // Here the first fact that names it decides: that of a request may have come before.
+      const previousSeq = before?.previousSeq ?? delivery.previousSeq ?? null;
+      ledger.deliveries.set(deliveryId, { ref: { ...delivery, ...place, previousSeq }, state });
     }
     const known = new Set(loaded.attempts);
     const attempts: Attempted[] = [];

@@ -12,6 +12,7 @@ const DELIVERY_REF = [
   ['event_id', 'text', 'eventId'],
   ['event_type', 'text', 'event'],
   ['seq', 'bigint', 'seq'],
+  ['previous_seq', 'bigint', 'previousSeq'],
 ] as const satisfies readonly Member<DeliveryRef>[];
 
 /** The columns that facts change. */
@@ -40,7 +41,7 @@ export interface DeliveryRow {
 }
 
 export const DELIVERY_COLUMNS: readonly Column<DeliveryRow>[] = [
-  ...DELIVERY_REF.map(([name, type, member]) => [name, type, ({ ref }: DeliveryRow) => ref[member]] as const),
+  ...DELIVERY_REF.map(([name, type, member]) => [name, type, ({ ref }: DeliveryRow) => ref[member] ?? null] as const),
   ...DELIVERY_STATE.map(([name, type, member]) => [name, type, ({ state }: DeliveryRow) => state[member]] as const),
   ['lane', 'int', ({ ref }) => ref.lane ?? null],
   ['is_urgent', 'boolean', ({ ref }) => ref.isUrgent ?? null],

@@ -95,7 +95,8 @@ export const APPLY_FACTS = `
     insert into deliveries (${DELIVERIES.names})
     select ${DELIVERIES.values('delivery')} from ${DELIVERIES.from('delivery', DELIVERIES_AT)}
     where endpoint_id in (select id from present)
-    on conflict (id, created_at) do update set ${updates([...namesOf(DELIVERY_STATE), 'endings'])}
+    on conflict (id, created_at) do update set ${updates([...namesOf(DELIVERY_STATE), 'endings'])},
+      previous_seq = coalesce(deliveries.previous_seq, excluded.previous_seq)
   ), health_changed as (
     insert into endpoint_health (${HEALTH.names})
     select ${HEALTH.values('health')} from ${HEALTH.from('health', HEALTH_AT)}

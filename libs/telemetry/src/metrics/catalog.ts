@@ -164,6 +164,11 @@ export const METRICS = {
     help: 'Events that were routed before (routed_before), are older than the endpoint (before_endpoint), or came while it was inactive (while_inactive). None of them is pushed.',
     labels: ['reason'],
   },
+  gapless_router_previous_unknown_total: {
+    kind: 'counter',
+    help: 'Deliveries whose pushes have no X-Service-Previous-Sequence, because the projector was behind when a router got the partition.',
+    labels: [],
+  },
   gapless_filter_results_total: {
     kind: 'counter',
     help: 'Events that the filters of endpoints left out (left_out), and events that were delivered because a filter had no answer (failed).',

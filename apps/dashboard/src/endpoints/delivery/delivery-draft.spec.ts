@@ -45,6 +45,14 @@ describe('the delivery settings of the form', () => {
     expect(deliveryChange({ ...deliveryDraft(shown), urgency: 'usual' }, shown)).toEqual({ urgent: null });
   });
 
+  it('switch the previous sequence on and off', () => {
+    const on: ShownDelivery = { ...USUAL_DELIVERY, previous_sequence: true };
+    expect(isUnusual(on)).toBe(true);
+    expect(deliveryChange({ ...deliveryDraft(on), sendsPreviousSequence: false }, on)).toEqual({
+      previous_sequence: false,
+    });
+  });
+
   it('set, replace and remove the filter', () => {
     const shown = { ...SHOWN, filter: 'event.seq > 1' };
     const draft = deliveryDraft(shown);

@@ -19,6 +19,7 @@ export type ShownDelivery = Pick<
   | 'max_in_flight'
   | 'ordering'
   | 'urgent'
+  | 'previous_sequence'
   | 'filter'
 >;
 
@@ -35,6 +36,7 @@ export type DeliveryChange = Pick<
   | 'max_in_flight'
   | 'ordering'
   | 'urgent'
+  | 'previous_sequence'
   | 'filter'
 >;
 
@@ -49,6 +51,7 @@ export const USUAL_DELIVERY: ShownDelivery = {
   max_in_flight: null,
   ordering: { by: 'none', batch: 1 },
   urgent: null,
+  previous_sequence: false,
   filter: null,
 };
 
@@ -65,6 +68,7 @@ export interface DeliveryDraft {
   readonly respectsRetryAfter: boolean;
   readonly disablesOnGone: boolean;
   readonly sendsLegacySignature: boolean;
+  readonly sendsPreviousSequence: boolean;
   readonly isAsymmetric: boolean;
   /** A line `Name: value` for each header to set, and `Name:` for each to remove. */
   readonly headers: string;
@@ -85,6 +89,7 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     respectsRetryAfter: shown.respect_retry_after,
     disablesOnGone: shown.disable_on_gone,
     sendsLegacySignature: shown.legacy_signature,
+    sendsPreviousSequence: shown.previous_sequence,
     isAsymmetric: shown.signatures.includes('ed25519'),
     headers: '',
     auth: shown.auth_type === null ? 'none' : 'unchanged',
@@ -116,6 +121,9 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
     ...(draft.sendsLegacySignature === before.sendsLegacySignature
       ? {}
       : { legacy_signature: draft.sendsLegacySignature }),
+    ...(draft.sendsPreviousSequence === before.sendsPreviousSequence
+      ? {}
+      : { previous_sequence: draft.sendsPreviousSequence }),
     ...(draft.isAsymmetric === before.isAsymmetric
       ? {}
       : { signatures: draft.isAsymmetric ? ['hmac', 'ed25519'] : ['hmac'] }),

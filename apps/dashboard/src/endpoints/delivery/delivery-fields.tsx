@@ -125,6 +125,15 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
         >
           Send the deprecated X-Webhook-Signature
         </Checkbox>
+        <Checkbox
+          checked={draft.sendsPreviousSequence}
+          onChange={(event) => {
+            change({ sendsPreviousSequence: event.target.checked });
+          }}
+          hint="X-Service-Previous-Sequence names the event before this one that was for the endpoint, so that a receiver sees what is missing."
+        >
+          Send the previous sequence
+        </Checkbox>
         <TextArea
           label="Additional headers"
           rows={2}

@@ -73,6 +73,18 @@ describe('pushHeaders', () => {
     });
   });
 
+  it.each([
+    [undefined, undefined],
+    [null, undefined],
+    [-1, undefined],
+    [0, '0'],
+    [4120, '4120'],
+  ])('name the event before this one, %s, as %s', (previousSeq, value) => {
+    const chained = { ...DUE, delivery: { ...DUE.delivery, ...(previousSeq === undefined ? {} : { previousSeq }) } };
+    expect(pushHeaders(chained, SECRET, NOW_MS)['x-service-previous-sequence']).toBe(value);
+    expect(isReservedHeader('X-Service-Previous-Sequence')).toBe(true);
+  });
+
   it('are what a consumer verifies, and only with the secret and the bytes that were signed', () => {
     const header = pushHeaders(DUE, SECRET, NOW_MS)['x-service-signature'];
     const now = Math.floor(NOW_MS / 1_000);

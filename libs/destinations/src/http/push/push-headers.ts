@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   batchLimit,
+  previousSequenceOf,
   VERSION,
   type BatchedDelivery,
   type DeliveryRef,
@@ -74,6 +75,7 @@ export function pushHeaders(
   const secrets = previousSecret === null ? [secret] : [secret, previousSecret];
   const legacySecret = previousSecret ?? secret;
   const timestamp = Math.floor(nowMs / 1_000);
+  const previous = previousSequenceOf(delivery);
   return {
     'content-type': 'application/json',
     'user-agent': `Gapless/${VERSION}`,
@@ -81,6 +83,7 @@ export function pushHeaders(
       serviceSignature(secrets, timestamp, body),
     ),
     ...named,
+    ...(previous === undefined ? {} : { 'x-service-previous-sequence': previous }),
     'x-service-attempt': String(due.attempt),
     ...(settings?.legacySignature === false
       ? {}
