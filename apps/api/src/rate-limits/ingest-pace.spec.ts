@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId } from '#libs/domain';
 import { IngestPace } from './ingest-pace.js';
+import { PartTempo } from './part-tempo.js';
 
 const [ONE, OTHER] = ['one' as ApiKeyId, 'other' as ApiKeyId];
 
@@ -9,10 +10,17 @@ const MIB = 1024 * 1024;
 const events = (count: number) => ({ events: count, bytes: count * 700 });
 
 let pace: IngestPace;
+let fired: jest.SpiedFunction<PartTempo['fired']>;
 
 beforeEach(() => {
+  // What else the machine does is not to be seen here.
+  fired = jest.spyOn(PartTempo.prototype, 'fired').mockReturnValue();
   // 2,000 events a second.
   pace = new IngestPace({ rateLimitPerSecond: 100, rateLimitBytesPerSecond: 4 * MIB });
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 describe('the large requests of a key', () => {
@@ -114,6 +122,28 @@ describe('a request', () => {
     }
     expect(sizes.slice(0, 2)).toEqual([100, 50]);
     expect(restedMs).toBeGreaterThan(150);
+  });
+
+  it('waits a moment before each part, to see how busy the thread is', async () => {
+    await partsOf(250, 250 * 700);
+    expect(fired).toHaveBeenCalledTimes(7);
+    const busy = setInterval(() => {
+      const until = performance.now() + 40;
+      while (performance.now() < until);
+    }, 1);
+    await partsOf(250, 250 * 700);
+    clearInterval(busy);
+    expect(Math.max(...fired.mock.calls.slice(7).map(([lateMs]) => lateMs))).toBeGreaterThan(20);
+  });
+
+  it('of one part does not wait for a busy machine, if nothing large came from its key before', async () => {
+    jest.spyOn(PartTempo.prototype, 'restsUntilMs', 'get').mockImplementation(() => performance.now() + 300);
+    const began = performance.now();
+    expect(await partsOf(100, 100 * 700)).toEqual([100]);
+    expect(performance.now() - began).toBeLessThan(250);
+    const [part] = await partsOf(100, 100 * 700);
+    expect(part).toBeLessThan(100);
+    expect(performance.now() - began).toBeGreaterThan(300);
   });
 
   it('that came 10 seconds ago waits for its turn alone', async () => {

@@ -9,8 +9,13 @@ import { EVENTS_PER_REQUEST, WINDOW_SECONDS } from './rate-limits.js';
 const SMALL: Load = { events: 20, bytes: 512 * 1024 };
 /** The size of the part of a large request that is passed on at once, in milliseconds at the rate of its key. */
 const AT_ONCE_MS = 50;
-/** The size of a part on a busy machine, likewise. Requests up to this size do not wait for a busy machine. */
+/**
+ * The size of a part on a busy machine, likewise. Requests up to this size do not wait for a busy machine, and neither do
+ * those of one part from a key that has sent nothing large just before.
+ */
 const BUSY_MS = 10;
+/** The shortest wait before a part, milliseconds: its timer shows how busy the thread is. */
+const SHORTEST_WAIT_MS = 1;
 const AT_ONCE = { inMs: 0, takesMs: 0 };
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** A request that has come this long ago does not wait for a busy machine any more, but only for its turn. */
@@ -83,16 +88,20 @@ export class IngestPace {
     turns.earlier = new Promise((resolve) => {
       passOn = resolve;
     });
-    const yieldsUntil = events.length <= this.#fewest ? -Infinity : arrivedAt + YIELDS_FOR_MS;
+    const most = turn.inMs === 0 ? this.#atOnce.events : this.#fewest;
+    const isModest = events.length <= most;
+    const yieldsUntil = isModest ? -Infinity : arrivedAt + YIELDS_FOR_MS;
     const mostByBytes = Math.max(1, Math.floor((events.length * this.#atOnce.bytes) / bytes));
     try {
       await earlier;
       turns.nextAt = Math.max(turns.nextAt, arrivedAt + turn.inMs - AT_ONCE_MS);
       for (let from = 0; from < events.length;) {
-        await until(Math.max(turns.nextAt, Math.min(this.#tempo.restsUntilMs, yieldsUntil)));
+        const dueAt = Math.max(turns.nextAt, Math.min(this.#tempo.restsUntilMs, yieldsUntil));
+        const lateMs = await until(dueAt, isModest ? 0 : SHORTEST_WAIT_MS);
         const beganAt = performance.now();
-        const most = beganAt < yieldsUntil ? this.#tempo.size : this.#atOnce.events;
-        const part = events.slice(from, from + Math.min(most, mostByBytes));
+        this.#tempo.fired(lateMs, beganAt);
+        const size = beganAt < yieldsUntil ? this.#tempo.size : this.#atOnce.events;
+        const part = events.slice(from, from + Math.min(size, mostByBytes));
         from += part.length;
         turns.nextAt = Math.max(turns.nextAt, beganAt - AT_ONCE_MS) + (part.length / events.length) * turn.takesMs;
         if (from === events.length) passOn();
@@ -135,7 +144,11 @@ function isSmall({ events, bytes }: Load): boolean {
   return events <= SMALL.events && bytes <= SMALL.bytes;
 }
 
-async function until(dueAt: number): Promise<void> {
-  const waitMs = dueAt - performance.now();
-  if (waitMs > 0) await delay(waitMs);
+/** @returns how late the timer fired, milliseconds; 0 without a wait */
+async function until(atMs: number, shortestMs: number): Promise<number> {
+  const nowMs = performance.now();
+  const dueAt = Math.max(atMs, nowMs + shortestMs);
+  if (dueAt <= nowMs) return 0;
+  await delay(dueAt - nowMs);
+  return performance.now() - dueAt;
 }
