@@ -160,6 +160,8 @@ export const manyBytes: Attack = {
 
 /** Twice the aim of 500 ms: the machine may do other things, too. Without a pace it is 4 s. */
 const IMPORT_LIMIT_MS = 1_000;
+/** Twice the aim of 250 ms, likewise. */
+const ALERT_LIMIT_MS = 500;
 
 export const bulkImport: Attack = {
   name: 'bulk-import',
@@ -225,7 +227,7 @@ async function importBesideAlerts(
     if (others.length > 0) result += `, ${health.pending} pushes wait at the end`;
   }, 1_000);
   if (missing + refused > 0) throw new Error(`${missing} of its alerts were not pushed, ${refused} were refused`);
-  for (const problem of beyond('its own alerts were pushed', pushed, IMPORT_LIMIT_MS)) attacker.complain(problem);
+  for (const problem of beyond('its own alerts were pushed', pushed, ALERT_LIMIT_MS)) attacker.complain(problem);
   const times = Histogram.of(pushed);
   const [p50, p99] = [0.5, 0.99].map((share) => times.quantile(share).toFixed(0));
   return `${result}; in ${tookS.toFixed(0)} s; its own alerts are pushed in ${p50} ms (p50), ${p99} ms (p99)`;
