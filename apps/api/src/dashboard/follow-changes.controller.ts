@@ -10,7 +10,7 @@ import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { AnyKey } from '../auth/require-scope.js';
 import { FeedHeads, type HeadWatch } from '../events/feed-heads.js';
 import { STREAM_START } from '../events/feed-page.presenter.js';
-import { OpenStreams } from '../events/open-streams.js';
+import { OpenStreams } from '../events/streams/open-streams.js';
 import { SharedReads } from '../events/shared-reads.js';
 import { withPatience } from '../events/with-patience.js';
 import { ShortMemory } from './short-memory.js';

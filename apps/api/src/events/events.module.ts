@@ -8,13 +8,13 @@ import { FeedHeads } from './feed-heads.js';
 import { GetEventController } from './get-event.controller.js';
 import { IngestEventsController } from './ingest-events.controller.js';
 import { IngestLag } from './ingest-lag.js';
-import { OpenStreams } from './open-streams.js';
+import { OpenStreams } from './streams/open-streams.js';
 import { PendingIngest } from './pending-ingest.js';
 import { ReadFeedController } from './read-feed.controller.js';
 import { RequestTraces } from './request-traces.js';
 import { SharedReads } from './shared-reads.js';
-import { StreamPages } from './stream-pages.js';
-import { StreamRoom } from './stream-room.js';
+import { StreamPages } from './streams/stream-pages.js';
+import { StreamRoom } from './streams/stream-room.js';
 
 @Module({
   imports: [AuthModule, IdempotencyModule, RateLimitsModule],

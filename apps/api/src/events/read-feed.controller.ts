@@ -11,10 +11,10 @@ import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
-import { OpenStreams } from './open-streams.js';
+import { OpenStreams } from './streams/open-streams.js';
 import { SharedReads } from './shared-reads.js';
-import { StreamPages } from './stream-pages.js';
-import type { HeldText, StreamPage } from './stream-room.js';
+import { StreamPages } from './streams/stream-pages.js';
+import type { HeldText, StreamPage } from './streams/stream-room.js';
 import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import type { FeedQuery } from '#libs/postgres';
-import { pageName, SharedReads } from './shared-reads.js';
+import { pageName, SharedReads } from '../shared-reads.js';
 import { StreamRoom, type StreamPage } from './stream-room.js';
 
 /** A stream holds one page in memory until its client has read nearly all of it, so its pages are small. */

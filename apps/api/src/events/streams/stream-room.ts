@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FeedPage } from '#libs/postgres';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { FairRoom } from '../http/fair-room.js';
-import { feedPageStream } from './feed-page.presenter.js';
+import { FairRoom } from '../../http/fair-room.js';
+import { feedPageStream } from '../feed-page.presenter.js';
 
 /** How long other streams get a page that one holds, milliseconds. A slow client may hold it past the retention of its events. */
 const SHARED_FOR_MS = 5_000;
