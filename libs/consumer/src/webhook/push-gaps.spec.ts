@@ -79,6 +79,32 @@ describe('push gaps', () => {
     expect(gaps.gaps).toEqual([]);
   });
 
+  it('are counted from a seq that is settled, whichever push comes first', () => {
+    const gaps = new PushGaps({ state: null });
+    gaps.settled(0);
+    gaps.received(22, 18);
+    gaps.received(23, 22);
+    expect(gaps.gaps).toEqual([{ after: 0, before: 22, missing: 18 }]);
+    gaps.received(18, 0);
+    expect(gaps.gaps).toEqual([]);
+  });
+
+  it.each<[seq: unknown, previous: unknown]>([
+    ['7', 3],
+    [Number.NaN, 1],
+    [1.5, 1],
+    [0, undefined],
+    [7, 7],
+    [7, -1],
+    [7, '3'],
+  ])('refuse what is no sequence: %j after %j', (seq, previous) => {
+    const gaps = new PushGaps();
+    expect(() => {
+      gaps.received(seq as number, previous as number);
+    }).toThrow('has to be an integer');
+    expect(gaps.state).toEqual([]);
+  });
+
   it('do not come from an event that is in no chain, nor before one where the chain begins again', () => {
     const gaps = new PushGaps();
     gaps.received(5, 4);

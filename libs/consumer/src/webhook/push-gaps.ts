@@ -26,16 +26,25 @@ export class PushGaps {
   #runs: Run[];
 
   /**
-   * @param options.state what an earlier one knew; without it, gaps are counted from the first push
+   * @param options.state what an earlier one knew; without it, gaps are counted from the first push that comes, which
+   *   need not be the first that was sent
    * @param options.capacity how many gaps are remembered, 1,000 if not given; the oldest are forgotten first
    */
-  constructor({ state = [], capacity = DEFAULT_CAPACITY }: { state?: PushGapsState; capacity?: number } = {}) {
+  constructor({ state, capacity = DEFAULT_CAPACITY }: { state?: PushGapsState | null; capacity?: number } = {}) {
     this.#capacity = capacity;
-    this.#runs = [...state];
+    this.#runs = [...(state ?? [])];
   }
 
-  /** Notes an event that has come. @param previous `Push.previousSequence` */
+  /**
+   * Notes an event that has come.
+   * @param previous `Push.previousSequence`
+   * @throws RangeError if `seq` is no sequence, or `previous` is none before it
+   */
   received(seq: number, previous: number | undefined): void {
+    if (!isSequence(seq) || seq < 1) throw new RangeError(`seq has to be an integer from 1 on, but is ${String(seq)}`);
+    if (previous !== undefined && (!isSequence(previous) || previous >= seq)) {
+      throw new RangeError(`previous has to be an integer from 0 to ${seq - 1}, but is ${String(previous)}`);
+    }
     const [oldest] = this.#runs;
     if (oldest === undefined) this.#runs = [[seq, seq, null]];
     else if (seq >= oldest[0]) this.#add([seq, seq, previous === 0 ? oldest[1] : (previous ?? null)]);
@@ -75,6 +84,10 @@ export class PushGaps {
     if (oldest !== undefined && forgotten.length > 0) runs[0] = [oldest[0], oldest[1], null];
     this.#runs = runs;
   }
+}
+
+function isSequence(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function byFirst([one]: Run, [other]: Run): number {
