@@ -102,6 +102,9 @@ describe('push gaps', () => {
     expect(() => {
       gaps.received(seq as number, previous as number);
     }).toThrow('has to be an integer');
+    expect(() => {
+      gaps.settled(Number.NaN);
+    }).toThrow('has to be an integer');
     expect(gaps.state).toEqual([]);
   });
 

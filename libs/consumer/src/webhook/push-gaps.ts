@@ -50,8 +50,12 @@ export class PushGaps {
     else if (seq >= oldest[0]) this.#add([seq, seq, previous === 0 ? oldest[1] : (previous ?? null)]);
   }
 
-  /** Notes that everything up to this `seq` is done, such as from the feed. */
+  /**
+   * Notes that everything up to this `seq` is done, such as from the feed.
+   * @throws RangeError if it is no sequence; 0 stands for the beginning
+   */
   settled(through: number): void {
+    if (!isSequence(through)) throw new RangeError(`through has to be an integer from 0 on, but is ${String(through)}`);
     const [oldest] = this.#runs;
     if (oldest === undefined) this.#runs = [[through, through, null]];
     else this.#add([oldest[0], through, null]);

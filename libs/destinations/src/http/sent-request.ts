@@ -1,6 +1,6 @@
 import { batchBody, NO_ORDERING, type DatedTarget } from '#libs/domain';
 import type { AttemptedDelivery, SentRequest } from '../destination-kind.js';
-import { pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
+import { PREVIOUS_HEADER, pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 
 /**
  * The dispatcher reads the endpoint shortly before an attempt, and its clock may differ from ours. So an attempt this
@@ -18,8 +18,6 @@ function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, 
   if (previousSecret === null || at.getTime() >= previousSecretUntil.getTime() - UNSURE_MS) return undefined;
   return previousSecret;
 }
-
-const PREVIOUS = 'x-service-previous-sequence';
 
 const IN_A_BATCH =
   'This attempt sent several events in one request, of which only this one is shown: the signatures over all of them are not known any more.';
@@ -82,7 +80,7 @@ export function sentRequest(
     ...(signatureNote === null ? [] : SIGNATURE_HEADERS.filter((name) => !areSettingsKnown || name in made)),
     ...(isAsymmetric ? ['webhook-signature'] : []),
     ...(isAlone ? [] : ['webhook-id', 'x-service-delivery-id']),
-    ...(namesAnother && PREVIOUS in made ? [PREVIOUS] : []),
+    ...(namesAnother && PREVIOUS_HEADER in made ? [PREVIOUS_HEADER] : []),
     // The values of additional headers are never shown.
     ...(areSettingsKnown ? (shownHeaders?.names ?? []) : []).map((name) => name.toLowerCase()),
     ...(areSettingsKnown && shownHeaders?.auth ? ['authorization'] : []),

@@ -49,6 +49,9 @@ export type PushedAttempt = Pick<DueAttempt, 'delivery' | 'run' | 'attempt' | 't
   readonly body?: Buffer;
 };
 
+/** The event before this one that was for the endpoint (contract 6.9). */
+export const PREVIOUS_HEADER = 'x-service-previous-sequence';
+
 /** The headers that require the endpoint's secret. */
 export const SIGNATURE_HEADERS = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'] as const;
 
@@ -83,7 +86,7 @@ export function pushHeaders(
       serviceSignature(secrets, timestamp, body),
     ),
     ...named,
-    ...(previous === undefined ? {} : { 'x-service-previous-sequence': previous }),
+    ...(previous === undefined ? {} : { [PREVIOUS_HEADER]: previous }),
     'x-service-attempt': String(due.attempt),
     ...(settings?.legacySignature === false
       ? {}
