@@ -140,13 +140,13 @@ function isWithheld({ ledger, topics, partitions, isStopped }: Evidence, { orgId
 
 /**
  * Whether the event of the delivery was lost from the log, the feed never had it, and its partition waits for somebody to
- * act: nothing holds the bytes that a lost attempt needs.
+ * act: nothing holds the bytes that a lost attempt needs. A feed that had read nothing cannot know; the sequencer does.
  */
 function isWithoutEvent({ tables, ledger, topics, partitions, isStopped }: Evidence, { ref }: DeliveryRow): boolean {
   const partition = partitionOf(ref.orgId, partitions);
   return (
     ledger.wentBack.has(`${topics.log}/${partition}`) &&
-    isStopped('projector-feed', topics.log, partition) &&
+    (isStopped('projector-feed', topics.log, partition) || isStopped('sequencer', topics.inbox, partition)) &&
     !tables.events.values().some(({ event_id }) => event_id === ref.eventId)
   );
 }
@@ -267,7 +267,9 @@ function checkOrder(evidence: Evidence, log: readonly Logged[], problems: string
       seen.add(eventId);
       const lane = endpoint.ordering.by === 'endpoint' ? '' : subjectIn(logged);
       const before = latest.get(lane) ?? 0;
-      if (logged.seq < before && !isWithheld(evidence, logged)) {
+      // The order may have begun after the log lost it, when the log ended earlier.
+      if (isWithheld(evidence, logged)) continue;
+      if (logged.seq < before) {
         problems.push(`${endpoint.id} was pushed seq ${logged.seq} for the first time after ${before}`);
       }
       if (logged.offset >= endpoint.orderedFrom) latest.set(lane, Math.max(before, logged.seq));

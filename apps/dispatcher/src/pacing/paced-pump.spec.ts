@@ -4,6 +4,7 @@ import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
+import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import type { OrderStarts } from './order-start.js';
 import { PacedPump } from './paced-pump.js';
 
@@ -101,7 +102,7 @@ beforeEach(() => {
       });
     },
     generation: () => generation,
-    clockMs: () => nowMs,
+    clockMs: () => aDueAttempt().dueAtMs + nowMs,
     nowMs: () => nowMs,
     logger: aStageKit({ nowMs: 0 }).logger,
   });
@@ -192,17 +193,48 @@ describe('a paced endpoint', () => {
     expect(await roundAt(300)).toEqual([1]);
   });
 
-  it('whose limits are removed gets what still waits, which is passed on, and is then forgotten', async () => {
-    await roundAt(0);
-    listed = [];
-    nowMs = 100;
-    await endAll();
-    expect(await roundAt(1_200)).toEqual([3, 4]);
-    await endAll();
-    waiting = [];
-    await roundAt(2_500);
-    waiting = [aDueAttempt(99, endpointId)];
-    expect(await roundAt(4_000)).toEqual([]);
+  describe('whose limits are removed', () => {
+    beforeEach(async () => {
+      await roundAt(0);
+      listed = [];
+      await endAll();
+    });
+
+    it('gets what still waits, which is passed on at once', async () => {
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    });
+
+    it('also gets what was owed to it before, and is projected later', async () => {
+      waiting = [];
+      await roundAt(1_000);
+      await roundAt(2_500);
+      waiting = [aDueAttempt(90, endpointId)];
+      expect(await roundAt(4_000)).toEqual([90]);
+    });
+
+    it('gets nothing here that came later', async () => {
+      waiting = [];
+      await roundAt(1_000);
+      const due = aDueAttempt(90, endpointId);
+      waiting = [{ ...due, delivery: { ...due.delivery, createdAtMs: due.delivery.createdAtMs + 1_001 } }];
+      expect(await roundAt(4_000)).toEqual([]);
+    });
+
+    it('is left to the reconciler in the end', async () => {
+      waiting = [];
+      await roundAt(1_000);
+      await roundAt(1_000 + OVERDUE_MS);
+      waiting = [aDueAttempt(90, endpointId)];
+      expect(await roundAt(2_000 + OVERDUE_MS)).toEqual([]);
+    });
+
+    it('is paced again with limits again', async () => {
+      waiting = [];
+      await roundAt(1_000);
+      waiting = [90, 91, 92].map((seq) => aDueAttempt(seq, endpointId));
+      listed = [limits({ maxPerSecond: 2 })];
+      expect(await roundAt(4_000)).toEqual([90, 91]);
+    });
   });
 
   it('waits for the attempts of an earlier owner if it has a limit per second', async () => {

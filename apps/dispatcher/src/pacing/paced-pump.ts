@@ -3,6 +3,7 @@ import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import { Flight } from '../lanes/lane.js';
+import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
 import { SentWindow, type Slot } from './sent-window.js';
@@ -54,6 +55,14 @@ const LEAVE_MS = 1_000;
 interface Ready {
   readonly generation: number;
   readonly partitions: ReadonlyMap<number, number>;
+}
+
+/** When it was noticed that an endpoint is not paced any more. */
+interface Former {
+  /** By the clock of the delivery log. */
+  readonly asOf: Date;
+  /** Its attempts are looked for until then, monotonic milliseconds. */
+  readonly untilMs: number;
 }
 
 type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
@@ -120,7 +129,7 @@ function keyOf({ deliveryId, run, attempts }: OverdueAttempt): string {
 export class PacedPump {
   readonly #shares = new Map<EndpointId, PacedShare>();
   /** Endpoints that were paced, and may have attempts that wait here. */
-  readonly #former = new Set<EndpointId>();
+  readonly #former = new Map<EndpointId, Former>();
   /** The partitions of attempts that are under way. */
   readonly #underWay = new Map<Promise<void>, number>();
   #ready: Ready | undefined;
@@ -262,7 +271,12 @@ export class PacedPump {
       // What was passed on while it was not paced waits here again.
       if (this.#former.delete(id)) share?.taken.clear();
     }
-    for (const id of this.#shares.keys()) if (!paced.has(id)) this.#former.add(id);
+    for (const [id, share] of this.#shares) {
+      if (paced.has(id) || this.#former.has(id)) continue;
+      // What it was owed may still be on its way into the delivery log. Later, the reconciler looks after it.
+      this.#former.set(id, { asOf: new Date(this.use.clockMs()), untilMs: nowMs + OVERDUE_MS });
+      share.limits = { ...share.limits, maxPerSecond: null, maxInFlight: null };
+    }
   }
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
@@ -286,10 +300,14 @@ export class PacedPump {
     const picked: OverdueAttempt[] = [];
     for (const [id, share] of asked) {
       const found = byEndpoint.get(id) ?? [];
-      const fresh = found.filter((attempt) => !share.taken.has(keyOf(attempt)));
+      const former = this.#former.get(id);
+      // Others make the attempts of what came later.
+      const fresh = found.filter(
+        (attempt) => !share.taken.has(keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
+      );
       forgetProjected(share, found);
       share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
-      if (found.length === 0 && this.#former.has(id) && share.inFlight === 0) {
+      if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#former.delete(id);
         this.#shares.delete(id);
       }

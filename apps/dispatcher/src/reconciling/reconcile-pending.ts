@@ -6,12 +6,11 @@ import { MAIN_GROUP, SLOW_GROUP } from '../dispatcher.js';
 import { RETRY_GROUP } from '../attempts/forward-retries.handler.js';
 import { LaneBacklog } from '../lanes/lane-backlog.js';
 import { LaneProof } from '../lanes/lane-proof.js';
-import { Reconciler } from './reconciler.js';
+import { OVERDUE_MS, Reconciler } from './reconciler.js';
 
 const ROUND_EVERY_MS = 20_000;
 /** The pause between two rounds while there is more to do. */
 const NEXT_ROUND_MS = 1_000;
-const OVERDUE_MS = 300_000;
 /** How long to wait for a lane: longer than an attempt takes, so a lane without a backlog passes what it held. */
 const PATIENCE_MS = 15_000;
 

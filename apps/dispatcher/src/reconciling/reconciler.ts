@@ -6,6 +6,8 @@ import type { Metrics } from '#libs/telemetry';
 import type { Logger } from '#libs/runtime';
 import type { LaneProof } from '../lanes/lane-proof.js';
 
+/** How long an attempt must be overdue to be examined. */
+export const OVERDUE_MS = 300_000;
 /** Endpoints of one round. The next round continues after them. */
 const ENDPOINTS = 1_000;
 /** Attempts that a round examines, divided evenly among its endpoints … */
