@@ -1,3 +1,6 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SEQ_NONE, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
@@ -17,6 +20,7 @@ import { createTestDatabase } from '../support/infrastructure/database.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readLog } from '../support/log-reader.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
+import { ROOT } from '../support/root.js';
 import { oneTo } from '../support/sequence.js';
 
 interface Verified {
@@ -72,6 +76,7 @@ async function rebuild(environment: Readonly<Record<string, string>>, ...args: r
   if (failure !== null) throw failure;
   return JSON.parse(lines[0]!) as {
     readonly records: number;
+    readonly folded_before: number;
     readonly tables: readonly { readonly table: string; readonly rows: number; readonly differing: number }[] | null;
   };
 }
@@ -286,6 +291,35 @@ describe('rebuild', () => {
     ]);
     await store.query(`update events set event_type = 'ticket.created' where org_id = $1 and seq = 5`, [orgId]);
   });
+
+  it('goes on where it was killed, and refuses to run twice', async () => {
+    let killed: ChildProcess | undefined;
+    // The rebuild has folded everything, and waits to replace the tables.
+    await owner.transaction(async (runner) => {
+      await runner.query('lock table projection_offsets in row exclusive mode');
+      killed = spawn(process.execPath, [resolve(ROOT, 'dist/apps/cli/src/main.js'), 'rebuild'], {
+        env: { ...process.env, ...gapless.environment },
+        stdio: 'ignore',
+      });
+      await eventually(
+        async () => {
+          const waiting = `select 1 from pg_locks where relation = 'projection_offsets'::regclass and not granted`;
+          expect(await store.query(waiting)).toHaveLength(1);
+        },
+        { timeoutMs: 30_000 },
+      );
+      await expect(rebuild(gapless.environment)).rejects.toThrow('another process is rebuilding');
+      killed.kill('SIGKILL');
+      await once(killed, 'exit');
+    });
+    // Postgres notices the death of its client when it answers.
+    const report = await eventually(() => rebuild(gapless.environment), { timeoutMs: 30_000 });
+    expect(report.records).toBe(0);
+    expect(report.folded_before).toBeGreaterThan(EVENTS);
+    expect(report.tables?.every(({ rows, differing }) => rows > 0 && differing === 0)).toBe(true);
+    expect((await verify()).differences).toEqual({ count: 0, first: [] });
+    expect(await rebuild(gapless.environment)).toMatchObject({ records: report.folded_before, folded_before: 0 });
+  }, 90_000);
 
   it('takes who owns the tables, and leaves everything as it is for anybody else', async () => {
     const asWriter = { ...gapless.environment, DATABASE_URL: writer.url };

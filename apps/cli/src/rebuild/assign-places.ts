@@ -4,7 +4,7 @@ import { LogPositions, partitionOf, readCheckpoint, readPartitions } from '#libs
 import type { Installation } from '../installation.js';
 import { refuseIfRunning } from '../repair/group-places.js';
 import type { Progress } from '../verify/progress.js';
-import { rebuild, type RebuildReport } from './rebuild.js';
+import { rebuild, type RebuildReport, type RebuildRequest } from './rebuild.js';
 
 /**
  * Builds the feed in the databases of PROJECTION_DATABASE_URLS from the log, and gives each its place. Nothing may run
@@ -13,14 +13,14 @@ import { rebuild, type RebuildReport } from './rebuild.js';
  */
 export async function assignPlaces(
   installation: Installation,
-  nowMs: number,
+  { startsOver, nowMs }: Pick<RebuildRequest, 'startsOver' | 'nowMs'>,
   progress: Progress,
 ): Promise<RebuildReport> {
   const { store, config } = installation;
   await refuseIfRunning(installation);
   const places = new FeedPlaces(store);
   await places.beginMove();
-  const report = await rebuild(installation, { projections: ['feed'], fromEmpty: true, nowMs }, progress);
+  const report = await rebuild(installation, { projections: ['feed'], fromEmpty: true, startsOver, nowMs }, progress);
   const lastSeqs = await checkpointedSeqs(installation);
   const { all, mainPlace } = store.feed;
   for (const server of all) {

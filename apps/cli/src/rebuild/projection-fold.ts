@@ -1,4 +1,4 @@
-import { decodeFact, factEndpointId, type EndpointId } from '#libs/domain';
+import { decodeFact, factEndpointId, type EndpointId, type Position } from '#libs/domain';
 import {
   DeliveryProjection,
   FeedProjection,
@@ -10,6 +10,7 @@ import {
 import {
   anchorOf,
   anchorText,
+  checkPositions,
   LogPositions,
   readLogRecord,
   streamPartitions,
@@ -18,6 +19,11 @@ import {
   type RecordBatch,
 } from '#libs/kafka-log';
 import { CliError } from '../cli-error.js';
+
+/**
+ * Partitions that are folded at the same time. The statements of one wait for Postgres while records of another are decoded.
+ */
+const PARTITIONS_AT_ONCE = 4;
 
 /** Folds a batch into a projection, as the projector does. */
 type Apply = (stretch: Stretch, batch: RecordBatch) => Promise<Projected>;
@@ -31,20 +37,23 @@ export function feedFold(store: Store): Apply {
     );
 }
 
-/** @param onEndpoint called with the endpoint of each fact */
-export function deliveryFold(projection: DeliveryProjection, onEndpoint: (id: EndpointId) => void): Apply {
-  return (stretch, { records }) => {
+/** @param onEndpoints called with the endpoints of the facts, before these are folded */
+export function deliveryFold(
+  projection: DeliveryProjection,
+  onEndpoints: (ids: readonly EndpointId[]) => Promise<void>,
+): Apply {
+  return async (stretch, { records }) => {
     // The projector has put records that are not facts into the dead letters.
     const facts = records.flatMap(({ offset, value }) => {
       const fact = decodeFact(value);
-      if (fact !== undefined) onEndpoint(factEndpointId(fact));
       return fact === undefined ? [] : [{ offset, fact }];
     });
+    await onEndpoints(facts.map(({ fact }) => factEndpointId(fact)));
     return projection.apply(stretch, facts);
   };
 }
 
-/** Folds a projection again, from the first record that still exists. */
+/** Folds a projection again, from the first record that still exists, or from where it was interrupted. */
 export class ProjectionFold {
   readonly #reached = new Map<number, number>();
 
@@ -55,6 +64,27 @@ export class ProjectionFold {
     private readonly apply: Apply,
     private readonly onRecords: (count: number) => void,
   ) {}
+
+  /**
+   * Goes on where an earlier fold ended.
+   * @returns how many records that one folded
+   * @throws CliError when the topic holds other records by now
+   */
+  async goOnFrom(positions: ReadonlyMap<number, Position>): Promise<number> {
+    let folded = 0;
+    for (const [partition, { begin, verdict }] of await checkPositions(this.connection, this.topic, positions)) {
+      if (verdict.kind !== 'fits') {
+        const what = verdict.kind === 'removed' ? `records up to ${verdict.to} are gone` : verdict.reason;
+        throw new CliError(
+          `the interrupted rebuild does not fit ${this.topic}/${partition}: ${what}. Run it with --start-over.`,
+        );
+      }
+      const next = positions.get(partition)?.next ?? 0;
+      this.#reached.set(partition, next);
+      folded += Math.max(0, next - begin);
+    }
+    return folded;
+  }
 
   /** Returns the offset after the last record of each partition. */
   async ends(): Promise<Positions> {
@@ -72,7 +102,9 @@ export class ProjectionFold {
       .filter(([partition, to]) => to > this.#at(partition))
       .map(([partition, to]) => ({ topic: this.topic, partition, from: this.#at(partition), to }));
     if (stretches.length === 0) return;
-    const ends = await streamPartitions(this.connection, stretches, (batch) => this.#fold(batch));
+    const ends = await streamPartitions(this.connection, stretches, (batch) => this.#fold(batch), {
+      partitionsAtOnce: PARTITIONS_AT_ONCE,
+    });
     for (const { partition, to } of stretches) {
       const end = ends.get(`${this.topic}/${partition}`) ?? 0;
       if (end < to) {

@@ -15,6 +15,7 @@ interface RebuildFlags {
   readonly deliveries?: boolean;
   readonly fromEmpty?: boolean;
   readonly assignPlaces?: boolean;
+  readonly startOver?: boolean;
   readonly to?: string;
   readonly toFile?: string;
   readonly json?: boolean;
@@ -23,7 +24,8 @@ interface RebuildFlags {
 const HELP = `
 Folds the log and the delivery facts into new tables while the service runs, compares both at the same offsets, and replaces the
 old tables in one transaction. Endpoints, keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
-TOPIC_PREFIX of the service.
+TOPIC_PREFIX of the service. You can interrupt it at any time: the same command goes on where it was. Until then, its tables
+take space in the schema gapless_shadow, which you can drop.
 
 --to and --to-file move the feed to other databases while the service runs: they fold the log into them, compare each
 organization, and change to them in a pause of about a second. List urls as in PROJECTION_DATABASE_URLS; in a file, one on
@@ -43,6 +45,7 @@ export function rebuildCommand(
     .option('--deliveries', 'only the delivery log and the health of endpoints')
     .option('--from-empty', 'do not compare with the old tables, because they are lost')
     .option('--assign-places', 'build the feed in the databases of PROJECTION_DATABASE_URLS, while nothing runs')
+    .option('--start-over', 'start over, in place of going on with a rebuild that was interrupted')
     .option('--to <urls>', 'move the feed to these databases, comma-separated, while the service runs')
     .option('--to-file <path>', 'like --to, with the urls in a file')
     .option('--json', 'print JSON')
@@ -50,7 +53,12 @@ export function rebuildCommand(
     .action(async (flags: RebuildFlags) => {
       const projections: readonly ProjectionName[] =
         flags.deliveries === true ? ['deliveries'] : ['feed', 'deliveries'];
-      const request = { projections, fromEmpty: flags.fromEmpty === true, nowMs: context.clock.now() };
+      const request = {
+        projections,
+        fromEmpty: flags.fromEmpty === true,
+        startsOver: flags.startOver === true,
+        nowMs: context.clock.now(),
+      };
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;
       const ways = [assigns, flags.to !== undefined, flags.toFile !== undefined].filter(Boolean).length;
@@ -72,7 +80,7 @@ export function rebuildCommand(
         withInstallation(
           environment,
           (installation) =>
-            assigns ? assignPlaces(installation, request.nowMs, progress) : rebuild(installation, request, progress),
+            assigns ? assignPlaces(installation, request, progress) : rebuild(installation, request, progress),
           { placesAreChecked: !assigns },
         ),
       );
@@ -126,15 +134,16 @@ function moveLines(moved: MoveReport): readonly string[] {
   ];
 }
 
-function reportJson({ records, compared }: RebuildReport): string {
-  return JSON.stringify({ records, tables: compared });
+function reportJson({ records, foldedBefore, compared }: RebuildReport): string {
+  return JSON.stringify({ records, folded_before: foldedBefore, tables: compared });
 }
 
-function reportLines({ records, compared }: RebuildReport): readonly string[] {
+function reportLines({ records, foldedBefore, compared }: RebuildReport): readonly string[] {
   const tables = (compared ?? []).map(({ table, rows, differing }) =>
     differing === 0
       ? `${table}: ${rows} rows, as they were`
       : `${table}: ${rows} rows, ${differing} of them not as they were`,
   );
-  return [`${records} records folded`, ...tables, 'What was rebuilt is served now.'];
+  const before = foldedBefore === 0 ? '' : `, after ${foldedBefore} before it was interrupted`;
+  return [`${records} records folded${before}`, ...tables, 'What was rebuilt is served now.'];
 }

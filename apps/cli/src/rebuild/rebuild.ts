@@ -1,4 +1,3 @@
-import type { EndpointId } from '#libs/domain';
 import {
   compareProjections,
   DayPartitions,
@@ -10,7 +9,7 @@ import {
   type Store,
   type TableComparison,
 } from '#libs/postgres';
-import type { Positions } from '#libs/kafka-log';
+import { parseAnchor, type Positions } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import type { Installation } from '../installation.js';
 import type { Progress } from '../verify/progress.js';
@@ -20,12 +19,16 @@ export interface RebuildRequest {
   readonly projections: readonly ProjectionName[];
   /** Whether the served tables are lost or wrong: rebuild then neither waits for them nor compares with them. */
   readonly fromEmpty: boolean;
+  /** Whether to start over where an earlier rebuild was interrupted. */
+  readonly startsOver: boolean;
   readonly nowMs: number;
 }
 
 export interface RebuildReport {
   /** How many records were folded. */
   readonly records: number;
+  /** How many had been folded before, by a rebuild that was interrupted. */
+  readonly foldedBefore: number;
   /** How the old tables compare with the new ones at the same offsets; `null` with `--from-empty`. */
   readonly compared: readonly TableComparison[] | null;
 }
@@ -57,6 +60,7 @@ export async function rebuild(
   }
   return {
     records: reports.reduce((sum, { records }) => sum + records, 0),
+    foldedBefore: reports.reduce((sum, { foldedBefore }) => sum + foldedBefore, 0),
     compared: request.fromEmpty ? null : together(reports.flatMap(({ compared }) => compared ?? [])),
   };
 }
@@ -92,19 +96,36 @@ async function rebuildPart(
   progress: Progress,
 ): Promise<RebuildReport> {
   const { topics } = installation;
-  const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
   const options = {
     databaseUrl: part.databaseUrl,
     applicationName: 'gapless-rebuild',
     logger: createLogger('silent', 'cli'),
     queryTimeoutMs: QUERY_TIMEOUT_MS,
+    topics: { feed: topics.log, deliveries: topics.deliveries },
+    work: workOf(installation, request, part),
+    startsOver: request.startsOver,
   };
-  return ProjectionShadow.with(part.store, options, ofProjection, async (shadow) => {
+  return ProjectionShadow.with(part.store, options, async (shadow) => {
     const run = new Rebuild({ ...installation, store: part.store }, request, shadow, part.isOwn, progress);
+    const foldedBefore = shadow.goesOn ? await run.goOn() : 0;
     await run.foldUntilClose();
     const compared = request.fromEmpty ? null : await run.compare();
     await run.takePlace();
-    return { records: run.records, compared };
+    return { records: run.records, foldedBefore, compared };
+  });
+}
+
+/** What decides what a rebuild makes of the records. */
+function workOf({ topics, config, store }: Installation, { fromEmpty }: RebuildRequest, part: RebuildPart): string {
+  const { partitions, autoDisableAfter } = config;
+  const places = Array.from({ length: partitions }, (_, partition) => partition).filter(part.isOwn);
+  return JSON.stringify({
+    topics: [topics.log, topics.deliveries],
+    projections: part.projections,
+    databases: store.feed.all.length,
+    places,
+    fromEmpty,
+    autoDisableAfter,
   });
 }
 
@@ -120,7 +141,6 @@ function together(found: readonly TableComparison[]): readonly TableComparison[]
 
 class Rebuild {
   records = 0;
-  readonly #endpoints = new Set<EndpointId>();
   readonly #folds: readonly ProjectionFold[];
 
   constructor(
@@ -142,11 +162,20 @@ class Rebuild {
     const folds = {
       feed: () => new ProjectionFold(connection, 'feed', topics.log, feedFold(store), onRecords),
       deliveries: () => {
-        const apply = deliveryFold(deliveries, (id) => this.#endpoints.add(id));
+        const apply = deliveryFold(deliveries, (ids) => shadow.note(ids));
         return new ProjectionFold(connection, 'deliveries', topics.deliveries, apply, onRecords);
       },
     };
     this.#folds = request.projections.map((name) => folds[name]());
+  }
+
+  /** Goes on where an earlier rebuild was interrupted. @returns how many records that one folded */
+  async goOn(): Promise<number> {
+    let folded = 0;
+    for (const fold of this.#folds) {
+      folded += await fold.goOnFrom(await this.shadow.positions(fold.projection, parseAnchor));
+    }
+    return folded;
   }
 
   /** Folds until the projectors can wait for the few records that are left. */
@@ -164,7 +193,7 @@ class Rebuild {
       if (distance < LAST_STRETCH && round > 0) break;
       this.progress.begin(round === 0 ? 'folding' : 'catching up', distance);
       try {
-        for (const [index, fold] of this.#folds.entries()) await fold.foldTo(targets[index] ?? new Map());
+        await Promise.all(this.#folds.map((fold, index) => fold.foldTo(targets[index] ?? new Map())));
       } finally {
         this.progress.end();
       }
@@ -192,7 +221,7 @@ class Rebuild {
   }
 
   async takePlace(): Promise<void> {
-    await this.shadow.takePlace(this.request.projections, this.#endpoints, async (positions) => {
+    await this.shadow.takePlace(this.request.projections, async (positions) => {
       for (const fold of this.#folds) await fold.foldTo(positions[fold.projection]);
     });
   }

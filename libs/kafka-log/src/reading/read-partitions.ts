@@ -17,6 +17,8 @@ export interface PartitionStretch {
 export interface ReadingOptions {
   /** `given`: unreadable batches are handed over like records; otherwise one of them ends the reading. */
   readonly unreadable?: 'given';
+  /** How many partitions are handed over at the same time, each in its order. Default: one. */
+  readonly partitionsAtOnce?: number;
 }
 
 /**
@@ -66,8 +68,10 @@ async function consumeAll(
   bounds: ReadonlyMap<string, PartitionStretch & { readonly end: number }>,
   onRecords: (batch: RecordBatch) => Promise<void>,
   read: typeof toStoredRecord,
+  partitionsAtOnce: number,
 ): Promise<void> {
   const open = new Set(bounds.keys());
+  let handedOver = 0;
   await new Promise<void>((resolve, reject) => {
     const stalled = () => {
       reject(new ReadingStalledError([...open]));
@@ -110,17 +114,21 @@ async function consumeAll(
     consumer
       .run({
         autoCommit: false,
+        partitionsConsumedConcurrently: partitionsAtOnce,
         eachBatch: async (payload) => {
           // The time that the records take to be handled must not count against the brokers.
           clearTimeout(watchdog);
+          handedOver++;
           try {
             await handOver(payload);
           } catch (error) {
             // Do not pass the error to kafkajs, which would hand the batch over again.
             fail(error);
             return;
+          } finally {
+            handedOver--;
           }
-          if (open.size > 0) watchdog = setTimeout(stalled, STALL_MS);
+          if (handedOver === 0 && open.size > 0) watchdog = setTimeout(stalled, STALL_MS);
         },
       })
       .catch(fail);
@@ -157,7 +165,8 @@ export async function streamPartitions(
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...wanted.keys()], fromBeginning: true });
-      await consumeAll(consumer, bounds, onRecords, options.unreadable === 'given' ? toStoredRecord : toReadableRecord);
+      const read = options.unreadable === 'given' ? toStoredRecord : toReadableRecord;
+      await consumeAll(consumer, bounds, onRecords, read, options.partitionsAtOnce ?? 1);
     } finally {
       await consumer.disconnect();
       // The group was for this reader only. If deleting fails, it expires by itself.

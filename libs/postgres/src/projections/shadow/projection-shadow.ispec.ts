@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
+import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../../test/support/sequence.js';
@@ -30,9 +31,13 @@ afterAll(async () => {
   await drop();
 });
 
-function withShadow<T>(act: (shadow: ProjectionShadow) => Promise<T>): Promise<T> {
-  const options = { databaseUrl: url, applicationName: 'test', logger: createLogger('silent', 'test') };
-  return ProjectionShadow.with(store, options, TOPICS, act);
+function withShadow<T>(
+  act: (shadow: ProjectionShadow) => Promise<T>,
+  { work = 'all', startsOver = false } = {},
+): Promise<T> {
+  const logger = createLogger('silent', 'test');
+  const options = { databaseUrl: url, applicationName: 'test', logger, topics: TOPICS, work, startsOver };
+  return ProjectionShadow.with(store, options, act);
 }
 
 /** Puts the events 1 … `count` of the org into the feed, from the beginning of a partition. */
@@ -77,7 +82,7 @@ describe('a shadow of the projections', () => {
     await withShadow(async (shadow) => {
       await project(shadow.store, orgId, 5, 0);
       expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
-      await shadow.takePlace(['feed'], new Set(), async (positions) => {
+      await shadow.takePlace(['feed'], async (positions) => {
         expect(positions.feed).toEqual(new Map([[0, 2]]));
         await nothing();
       });
@@ -88,15 +93,51 @@ describe('a shadow of the projections', () => {
     expect(await store.query(`select 1 from pg_namespace where nspname ~ '^gapless_'`)).toEqual([]);
   });
 
-  it('is gone without a trace when it comes to nothing', async () => {
-    const before = await store.query('select t::text from events t order by 1');
-    const failing = withShadow(async (shadow) => {
-      await project(shadow.store, anOrgId(), 5, 0);
-      throw new Error('the brokers are away');
+  describe('that is interrupted', () => {
+    const orgId = anOrgId();
+    const interrupt = () =>
+      withShadow(async (shadow) => {
+        await project(shadow.store, orgId, 5, 6);
+        await shadow.note([anEndpointId(1)]);
+        throw new Error('the brokers are away');
+      });
+    const found = (options?: { work?: string; startsOver?: boolean }) =>
+      withShadow(
+        async (shadow) => ({
+          goesOn: shadow.goesOn,
+          events: await shadow.store.query('select seq from events where org_id = $1', [orgId]),
+          next: (await shadow.positions('feed', () => null)).get(6)?.next,
+        }),
+        options,
+      );
+
+    it('changes nothing that is served, and is gone on with by the next one', async () => {
+      const before = await store.query('select t::text from events t order by 1');
+      await expect(interrupt()).rejects.toThrow('the brokers are away');
+      expect(await store.query('select t::text from events t order by 1')).toEqual(before);
+      expect(await found()).toMatchObject({ goesOn: true, events: { length: 5 }, next: 5 });
+      // That one has ended.
+      expect(await found()).toEqual({ goesOn: false, events: [], next: undefined });
     });
-    await expect(failing).rejects.toThrow('the brokers are away');
-    expect(await store.query('select t::text from events t order by 1')).toEqual(before);
-    expect(await store.query(`select 1 from pg_namespace where nspname ~ '^gapless_'`)).toEqual([]);
+
+    it.each([
+      ['for other work', { work: 'deliveries' }],
+      ['if it is to start over', { startsOver: true }],
+    ])('is not gone on with %s', async (_, options) => {
+      await expect(interrupt()).rejects.toThrow('the brokers are away');
+      expect(await found(options)).toEqual({ goesOn: false, events: [], next: undefined });
+    });
+
+    it('is not gone on with if it was not made to the end, or has taken its place', async () => {
+      await store.query('create schema gapless_shadow');
+      expect(await found()).toMatchObject({ goesOn: false });
+      const taken = withShadow(async (shadow) => {
+        await shadow.takePlace(['feed'], nothing);
+        throw new Error('it dies');
+      });
+      await expect(taken).rejects.toThrow('it dies');
+      expect(await found()).toEqual({ goesOn: false, events: [], next: undefined });
+    });
   });
 
   it('is there once: another one is refused meanwhile', async () => {
@@ -109,7 +150,7 @@ describe('a shadow of the projections', () => {
   it('keeps the heads of organizations that the log no longer holds', async () => {
     const quiet = anOrgId();
     await store.query('insert into org_heads (org_id, last_seq) values ($1, 7)', [quiet]);
-    await withShadow((shadow) => shadow.takePlace(both, new Set(), nothing));
+    await withShadow((shadow) => shadow.takePlace(both, nothing));
     expect(await store.query('select last_seq from org_heads where org_id = $1', [quiet])).toEqual([{ last_seq: '7' }]);
   });
 
@@ -117,10 +158,11 @@ describe('a shadow of the projections', () => {
     const orgId = anOrgId();
     const [kept, deleted] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
     await withShadow(async (shadow) => {
+      await shadow.note([kept, deleted]);
       await schedule(shadow.store, orgId, kept, 1);
       await schedule(shadow.store, orgId, deleted, 2);
       await new EndpointRecords(store, aCipher()).delete(orgId, deleted);
-      await shadow.takePlace(['deliveries'], new Set([kept, deleted]), nothing);
+      await shadow.takePlace(['deliveries'], nothing);
     });
     await clearBacklogs(store);
     const rows = await store.query('select distinct endpoint_id from deliveries where org_id = $1', [orgId]);
@@ -135,7 +177,7 @@ describe('a shadow of the projections', () => {
       let taking: Promise<void> | undefined;
       await store.snapshot(async (reader) => {
         await reader.query('select count(*) from events');
-        taking = shadow.takePlace(['feed'], new Set(), nothing);
+        taking = shadow.takePlace(['feed'], nothing);
         await eventually(async () => {
           const waiting = await store.query(
             `select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'`,

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import type { EndpointId } from '#libs/domain';
+import type { Anchor, EndpointId, Position } from '#libs/domain';
 import { DayPartitions } from '../day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
+import { projectedPositions } from '../projection-offsets.js';
 import {
   PROJECTION_TABLES,
   readPositions,
@@ -33,43 +34,91 @@ export class ShadowInUseError extends Error {
   override readonly name = 'ShadowInUseError';
 }
 
+export interface ShadowOptions extends Omit<StoreOptions, 'shadowSchema' | 'migratesWhenOpened'> {
+  readonly topics: Readonly<Record<ProjectionName, string>>;
+  /** Topics, projections and settings that decide what is folded. Work is resumed in a shadow that has the same. */
+  readonly work: string;
+  /** Whether to start over in any case. */
+  readonly startsOver: boolean;
+}
+
 /**
  * A second set of the projections' tables, made by the same migrations. Projections that write by `store` write to it,
  * and read endpoints and keys from the usual tables. It can replace the served tables.
  */
 export class ProjectionShadow {
+  readonly #endpoints = new Set<EndpointId>();
+
   private constructor(
     private readonly served: Store,
     readonly store: Store,
     private readonly topics: Readonly<Record<ProjectionName, string>>,
+    /** Whether an earlier process was interrupted while it folded. */
+    readonly goesOn: boolean,
   ) {}
 
   /**
-   * Makes an empty shadow, runs `act` with it, and removes the rest of it.
+   * Runs `act` with a shadow, and removes the rest of it. If `act` fails, or the process dies, the shadow stays, and the next
+   * call for the same work goes on with it. Otherwise it is empty.
    * @throws ShadowInUseError
    */
   static async with<T>(
     served: Store,
-    options: Omit<StoreOptions, 'shadowSchema' | 'migratesWhenOpened'>,
-    topics: Readonly<Record<ProjectionName, string>>,
+    { topics, work, startsOver, ...options }: ShadowOptions,
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
     const done = await served.exclusively(ADVISORY_LOCKS.shadow, async () => {
-      // Remove the shadow of a rebuild that was killed.
-      await dropSchemas(served);
-      await served.query(`create schema ${SHADOW}`);
-      const store = new Store({ ...options, migratesWhenOpened: true, shadowSchema: SHADOW });
+      const wanted = await workText(served, work);
+      const goesOn = !startsOver && (await workOf(served)) === wanted;
+      if (!goesOn) {
+        await dropSchemas(served);
+        await served.query(`create schema ${SHADOW}`);
+      }
+      const store = new Store({ ...options, migratesWhenOpened: !goesOn, shadowSchema: SHADOW });
       try {
         await store.open(() => undefined);
-        await keepProjectionsOnly(store);
-        return { result: await act(new ProjectionShadow(served, store, topics)) };
-      } finally {
+        if (!goesOn) {
+          await keepProjectionsOnly(store);
+          await beginWork(served, wanted);
+        }
+        const shadow = new ProjectionShadow(served, store, topics, goesOn);
+        await shadow.#readEndpoints();
+        const result = await act(shadow);
         await store.close();
         await dropSchemas(served);
+        return { result };
+      } finally {
+        await store.close();
       }
     });
     if (done === null) throw new ShadowInUseError('another process is rebuilding');
     return done.result;
+  }
+
+  /** Notes endpoints whose deliveries the shadow is about to hold. */
+  async note(endpoints: readonly EndpointId[]): Promise<void> {
+    const fresh = [...new Set(endpoints)].filter((id) => !this.#endpoints.has(id));
+    if (fresh.length === 0) return;
+    await this.served.query(
+      `insert into ${SHADOW}.rebuild_endpoints select unnest($1::text[]) on conflict do nothing`,
+      [fresh],
+    );
+    for (const id of fresh) this.#endpoints.add(id);
+  }
+
+  async #readEndpoints(): Promise<void> {
+    const rows = await this.served.query<{ id: EndpointId }>(
+      `select endpoint_id as id from ${SHADOW}.rebuild_endpoints`,
+    );
+    for (const { id } of rows) this.#endpoints.add(id);
+  }
+
+  /** Returns where a projection of the shadow goes on, and its last record before that. */
+  async positions(
+    projection: ProjectionName,
+    parse: (anchor: string | null) => Anchor | null,
+  ): Promise<ReadonlyMap<number, Position>> {
+    return projectedPositions(this.store, projection, this.topics[projection], parse);
   }
 
   /** Returns the offsets of the served projections. */
@@ -81,12 +130,10 @@ export class ProjectionShadow {
    * Replaces the served tables and their projections' offsets, in one transaction. Projectors wait from the call of
    * `catchUp` on, readers only during the exchange.
    * @param catchUp brings the shadow at least to these positions, which do not move meanwhile
-   * @param endpointsSeen the endpoints whose deliveries the shadow may hold
    * @throws TablesInUseError
    */
   async takePlace(
     projections: readonly ProjectionName[],
-    endpointsSeen: ReadonlySet<EndpointId>,
     catchUp: (positions: ProjectionPositions) => Promise<void>,
   ): Promise<void> {
     await this.store.query(`analyze ${tablesOf(projections).join(', ')}`);
@@ -97,8 +144,10 @@ export class ProjectionShadow {
       await lockServed(runner, projections);
       await this.#makeServedDays(runner);
       await carryOver(runner, projections);
-      if (projections.includes('deliveries')) await leaveToSweep(runner, [...endpointsSeen]);
+      if (projections.includes('deliveries')) await leaveToSweep(runner, [...this.#endpoints]);
       await exchange(runner, projections);
+      // Nothing is left to go on with.
+      await runner.query(`drop table ${SHADOW}.rebuild_work`);
     });
   }
 
@@ -111,6 +160,32 @@ export class ProjectionShadow {
     )) as { day: string }[];
     await new DayPartitions(this.store).ensure(rows.map(({ day }) => Date.parse(`${day}T00:00:00Z`)));
   }
+}
+
+/** The work, with the schema that it is done in. */
+async function workText(served: Store, work: string): Promise<string> {
+  const [row] = await served.query<{ names: string }>(
+    `select string_agg(name, ' ' order by name) as names from migrations`,
+  );
+  return `${work} ${row?.names ?? ''}`;
+}
+
+/** Returns the work of a shadow that was begun and not ended; `undefined` without one. */
+async function workOf(served: Store): Promise<string | undefined> {
+  const [found] = await served.query<{ is_there: boolean }>(
+    `select to_regclass('${SHADOW}.rebuild_work') is not null as is_there`,
+  );
+  if (found?.is_there !== true) return undefined;
+  const [row] = await served.query<{ work: string }>(`select work from ${SHADOW}.rebuild_work`);
+  return row?.work;
+}
+
+/** A shadow without its work is one that was killed while it was made. */
+async function beginWork(served: Store, work: string): Promise<void> {
+  await served.transaction(async (runner) => {
+    await runner.query(`create table ${SHADOW}.rebuild_endpoints (endpoint_id text primary key)`);
+    await runner.query(`create table ${SHADOW}.rebuild_work as select $1::text as work`, [work]);
+  });
 }
 
 function tablesOf(projections: readonly ProjectionName[]): readonly string[] {
