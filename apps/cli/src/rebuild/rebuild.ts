@@ -110,6 +110,8 @@ async function rebuildPart(
     const foldedBefore = shadow.goesOn ? await run.goOn() : 0;
     await run.foldUntilClose();
     const compared = request.fromEmpty ? null : await run.compare();
+    // To compare takes long, and the projectors wait for what is left.
+    if (compared !== null) await run.foldUntilClose();
     await run.takePlace();
     return { records: run.records, foldedBefore, compared };
   });
@@ -191,9 +193,10 @@ class Rebuild {
       );
       const distance = this.#folds.reduce((sum, fold, index) => sum + fold.distanceTo(targets[index] ?? new Map()), 0);
       if (distance < LAST_STRETCH && round > 0) break;
-      this.progress.begin(round === 0 ? 'folding' : 'catching up', distance);
+      this.progress.begin(this.records === 0 ? 'folding' : 'catching up', distance);
       try {
-        await Promise.all(this.#folds.map((fold, index) => fold.foldTo(targets[index] ?? new Map())));
+        // The feed first: an endpoint that `--from-empty` disables notes how far the feed of its organization is.
+        for (const [index, fold] of this.#folds.entries()) await fold.foldTo(targets[index] ?? new Map());
       } finally {
         this.progress.end();
       }
