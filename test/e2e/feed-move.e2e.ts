@@ -338,9 +338,16 @@ describe('a feed that moves while everything runs', () => {
     }
   }, 180_000);
 
+  it('says that the feed has moved when the command is run again', async () => {
+    const list = [gapless.environment['DATABASE_URL']!];
+    const { lines, failure } = await runCommand(rebuildCommand, environment(), ['--to', list.join()]);
+    expect(failure).toBeNull();
+    expect(lines).toEqual(['The feed is in these databases already.']);
+  });
+
   it('refuses databases that cannot be used, and says what to do', async () => {
     const [main] = [gapless.environment['DATABASE_URL']!];
-    expect(await refusal([main])).toMatch(/is part of the feed now\. Name a database that is not/);
+    expect(await refusal([main, urls(0, 1)[0]!])).toMatch(/is part of the feed now\. Name a database that is not/);
     expect(await refusal([main.replace('127.0.0.1', 'localhost')])).toMatch(/part of the feed now|two names/);
     expect(await refusal(['postgres://gapless@127.0.0.1:1/none'])).toMatch(/cannot be used.*Nothing was changed/);
     expect(await refusal(oneTo(5).map((n) => `${main}${n}`))).toMatch(/4 partitions/);

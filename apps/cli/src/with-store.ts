@@ -1,4 +1,4 @@
-import type { OrgId } from '#libs/domain';
+import { OperatorError, type OrgId } from '#libs/domain';
 import { isPostgresAway, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
@@ -57,7 +57,8 @@ export async function withUnopenedStore<T>(
   try {
     return await act(store);
   } catch (error) {
-    if (isPostgresAway(error)) throw new CliError(`the database cannot be reached: ${String(error)}`);
+    if (!(error instanceof OperatorError) && isPostgresAway(error))
+      throw new CliError(`the database cannot be reached: ${String(error)}`);
     throw error;
   } finally {
     await store.close();

@@ -6,6 +6,7 @@ import { Metrics } from '#libs/telemetry';
 import { CLOCK, LOGGER } from './tokens.js';
 
 const LOOK_EVERY_MS = 1_000;
+const FIRST_LOOK_AFTER_MS = 2_000;
 
 /**
  * Looks at the replicas each second, and reports those that are left out. Without them, the primary serves everything: the
@@ -31,7 +32,8 @@ export class ReplicasWatch implements OnApplicationBootstrap, BeforeApplicationS
       ([replica, look]) =>
         new Regularly({
           everyMs: LOOK_EVERY_MS,
-          firstAfterMs: 0,
+          // The databases of the feed are opened first.
+          firstAfterMs: FIRST_LOOK_AFTER_MS,
           act: async () => {
             // `Platform` reports what it waits for until then.
             if (store.isOpen) this.#report(replica, await look.look());
@@ -58,7 +60,8 @@ export class ReplicasWatch implements OnApplicationBootstrap, BeforeApplicationS
     const { name: server } = replica;
     const part = `read replica ${server}`;
     this.metrics.set('gapless_replica_up', { server }, state.kind === 'serves' ? 1 : 0);
-    if (state.lagMs !== null) this.metrics.set('gapless_replica_lag_seconds', { server }, state.lagMs / 1_000);
+    if (state.lagMs === null) this.metrics.remove('gapless_replica_lag_seconds', { server });
+    else this.metrics.set('gapless_replica_lag_seconds', { server }, state.lagMs / 1_000);
     if (state.kind === 'serves') {
       this.health.ready(part);
       if (this.#reported.delete(replica)) this.logger.info({ server }, 'replica.back');

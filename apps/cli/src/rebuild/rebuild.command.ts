@@ -73,7 +73,8 @@ export function rebuildCommand(
         const moved = await withInstallation(environment, (installation) =>
           moveFeed(installation, { urls, cipher, clock }, progress),
         );
-        for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
+        if (moved === undefined) context.print(flags.json === true ? '{}' : 'The feed is in these databases already.');
+        else for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
         return;
       }
       const report = await explained(
@@ -119,18 +120,20 @@ function readUrls(text: string, environment: Environment): readonly string[] {
   return read.value;
 }
 
-function moveJson({ closedMs, ...report }: MoveReport): string {
+function moveJson({ closedMs, hasMainLeft: _, ...report }: MoveReport): string {
   return JSON.stringify({ ...report, closed_ms: closedMs });
 }
 
-function moveLines(moved: MoveReport): readonly string[] {
+export function moveLines(moved: MoveReport): readonly string[] {
   return [
     `${moved.records} records folded, ${moved.copied} events copied`,
     `${moved.events} events of ${moved.orgs} organizations compared: all the same`,
-    `${moved.processes} processes changed to ${moved.databases.join(', ')}, after a pause of ${moved.closedMs} ms`,
+    `processes that changed to ${moved.databases.join(', ')}, after a pause of ${moved.closedMs} ms: ${moved.processes}`,
     'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
-    `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop them.`,
-    'Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.',
+    `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
+    ...(moved.hasMainLeft
+      ? ['Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.']
+      : []),
   ];
 }
 

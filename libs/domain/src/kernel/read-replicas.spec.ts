@@ -6,6 +6,7 @@ const OTHER = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const REPLICA: DatabaseLook = {
   isStandby: true,
   systemId: '7',
+  timeline: 3,
   installation: INSTALLATION,
   feedPlace: 1,
   walEnd: 90n,
@@ -28,9 +29,11 @@ describe('judgeReplica', () => {
     ['belongs to no installation', { installation: null }, PRIMARIES, /no installation/],
     ['belongs to another installation', { installation: OTHER }, PRIMARIES, new RegExp(`${OTHER}, and not to`)],
     ['holds no feed', { feedPlace: null }, PRIMARIES, /holds no feed/],
-    ['holds a part that no database has', { feedPlace: 2 }, PRIMARIES, /part 3 of the feed/],
+    ['holds a part that no database has', { feedPlace: 2 }, PRIMARIES, /part 3 of the feed, .* or the feed has moved/],
     ['follows a copy of the database', { systemId: '8' }, PRIMARIES, /another server/],
-    ['has no primary that answers', {}, [], /cannot be reached/],
+    ['was promoted and is a standby again', { timeline: 4 }, PRIMARIES, /timeline 4, and its primary on 3/],
+    ['has not followed a promotion', { timeline: 2 }, PRIMARIES, /timeline 2, and its primary on 3/],
+    ['has no primary that answers', {}, [], /no database of that part can be reached/],
   ] as const)('refuses one that %s', (_, change, primaries, reason) => {
     expect(judgeReplica({ ...REPLICA, ...change }, primaries)).toEqual({
       kind: 'refuse',

@@ -4,6 +4,8 @@ export interface DatabaseLook {
   readonly isStandby: boolean;
   /** Identifies a server together with its standbys. */
   readonly systemId: string;
+  /** How often the server, or one that it comes from, was promoted; as of its last checkpoint. */
+  readonly timeline: number;
   /** The installation that the database belongs to; `null` if it has none yet. */
   readonly installation: string | null;
   /** The part of the feed that it holds, from 0; `null`: none. */
@@ -41,10 +43,15 @@ export function judgeReplica(
   const primary = primaries.find(({ feedPlace }) => feedPlace === replica.feedPlace);
   if (primary === undefined)
     return refuse(
-      `It holds part ${replica.feedPlace + 1} of the feed, and the database of that part cannot be reached.`,
+      `It holds part ${replica.feedPlace + 1} of the feed, and no database of that part can be reached: it is away, or the feed has moved.`,
     );
   if (primary.systemId !== replica.systemId)
     return refuse('It is a standby of another server, with a copy of the feed.');
+  if (primary.timeline !== replica.timeline)
+    return refuse(
+      `It is on timeline ${replica.timeline}, and its primary on ${primary.timeline}: one of them was promoted. ` +
+        'A standby of the new primary is there after its next checkpoint; make any other one anew, or use pg_rewind.',
+    );
   if (replayedBefore !== null && replayedBefore > primary.walEnd)
     return refuse('It is ahead of its primary: it follows another server.');
   return { kind: 'standby', primary };

@@ -19,6 +19,7 @@ const ANSWER_MS = 3_000;
 /** Asks Postgres for a sign of life or something short, over a connection of its own: all of the pool may be busy. */
 export class PostgresProbe {
   #client: Client | null = null;
+  #isClosed = false;
   /** A connection takes one question at a time. */
   #asking: Promise<unknown> = Promise.resolve();
 
@@ -47,13 +48,20 @@ export class PostgresProbe {
     } catch {
       // The connection may be lost while the server is there.
     }
-    this.close();
+    this.#drop();
     const client = await this.#connected();
     this.#client = client;
+    // It was closed meanwhile, and nobody closes it again.
+    if (this.#isClosed) this.#drop();
     return (await client.query<Row & QueryResultRow>(sql)).rows;
   }
 
   close(): void {
+    this.#isClosed = true;
+    this.#drop();
+  }
+
+  #drop(): void {
     // Not awaited: a server that is gone does not say goodbye.
     this.#client?.end().catch(() => undefined);
     this.#client = null;

@@ -65,6 +65,35 @@ async function turnstile(refusals: Buffer[]): Promise<string> {
 }
 
 describe('a store that opens', () => {
+  describe('of a database that is set up in another way', () => {
+    let admin: Client;
+    let name: string;
+
+    beforeEach(async () => {
+      admin = new Client({ connectionString: database.url });
+      await admin.connect();
+      name = new URL(database.url).pathname.slice(1);
+      closing.push(() => admin.end());
+    });
+
+    it('is refused if its encoding lacks characters of events', async () => {
+      await admin.query(`create database ${name}_latin encoding 'LATIN1' locale 'C' template template0`);
+      closing.push(() => admin.query(`drop database ${name}_latin with (force)`));
+      const opening = aStore(`${database.url}_latin`).open(() => undefined);
+      await expect(opening).rejects.toThrow('has the encoding LATIN1, which lacks characters that events may have');
+    });
+
+    it('takes no schema and no policy from its settings', async () => {
+      await admin.query('create schema elsewhere');
+      await admin.query(`alter database ${name} set search_path = elsewhere, public`);
+      await admin.query(`alter database ${name} set row_security = off`);
+      const store = aStore();
+      await store.open(() => undefined);
+      expect(await store.query('show row_security')).toEqual([{ row_security: 'on' }]);
+      expect(await store.query(`select from pg_class where relnamespace = 'elsewhere'::regnamespace`)).toEqual([]);
+    });
+  });
+
   it('refuses, with a reason, what it is asked before', async () => {
     await expect(aStore().prepared('one', 'select 1', [])).rejects.toThrow('no connection to Postgres yet');
   });

@@ -32,6 +32,9 @@ const ABANDONED_FOR_MS = 2_000;
  */
 const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
 
+/** The encodings that hold every character of events. SQL_ASCII takes the bytes as they are. */
+const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
+
 /** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
   return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
@@ -122,6 +125,17 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
+/** Events could be written to the database, and not be read from it. */
+export class EncodingError extends OperatorError {
+  override readonly name = 'EncodingError';
+  constructor(database: string, encoding: string) {
+    super(
+      `The database ${database} has the encoding ${encoding}, which lacks characters that events may have. ` +
+        `Use a database that was created with "encoding 'UTF8' template template0".`,
+    );
+  }
+}
+
 /** A database that holds a part of the feed. */
 export type FeedServer = PlacedServer<Store>;
 
@@ -146,8 +160,9 @@ export class Store {
     this.#options = options;
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
-    const searchPath = options.shadowSchema === undefined ? [] : [`-c search_path=${options.shadowSchema},public`];
-    const startUp = [PLANNER_OPTIONS, ...searchPath];
+    const schemas = [...(options.shadowSchema === undefined ? [] : [options.shadowSchema]), 'public'];
+    // Settings of the database or the account do not count.
+    const startUp = [PLANNER_OPTIONS, `-c row_security=on -c search_path=${schemas.join(',')}`];
     const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#settings = {
       type: 'postgres',
@@ -491,9 +506,19 @@ export class Store {
   async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
     try {
+      await this.#refuseOtherEncoding(dataSource);
       return await act(dataSource);
     } finally {
       await dataSource.destroy();
+    }
+  }
+
+  async #refuseOtherEncoding(dataSource: DataSource): Promise<void> {
+    const [row] = await dataSource.query<{ encoding: string }[]>(
+      `select current_setting('server_encoding') as encoding`,
+    );
+    if (row !== undefined && !ENCODINGS.has(row.encoding)) {
+      throw new EncodingError(databaseName(this.databaseUrl), row.encoding);
     }
   }
 }

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock, OrgId, Position } from '#libs/domain';
+import { OperatorError, type Clock, type OrgId, type Position } from '#libs/domain';
 import {
   ADVISORY_LOCKS,
+  awayReason,
   drainFeedWriters,
   FeedCopy,
   FeedLists,
   FeedTargets,
+  isPostgresAway,
   projectedPositions,
   projectedUpTo,
   Store,
@@ -54,6 +56,8 @@ export interface MoveReport {
   /** The databases of both lists, without accounts. */
   readonly databases: readonly string[];
   readonly left: readonly string[];
+  /** Whether the main database has left the feed: it must not be dropped. */
+  readonly hasMainLeft: boolean;
 }
 
 export interface MoveRequest {
@@ -65,13 +69,14 @@ export interface MoveRequest {
 /**
  * Moves the feed to other databases while Gapless runs (ADR 106). Killed at any moment, it leaves the service on the
  * databases that it had, and the next run goes on.
+ * @returns `undefined` if the feed is there already
  * @throws CliError, FeedTargetError
  */
 export async function moveFeed(
   installation: Installation,
   request: MoveRequest,
   progress: Progress,
-): Promise<MoveReport> {
+): Promise<MoveReport | undefined> {
   const { store, config } = installation;
   if (request.urls.length > config.partitions) {
     throw new CliError(
@@ -86,6 +91,8 @@ export async function moveFeed(
     queryTimeoutMs: QUERY_TIMEOUT_MS,
     feed: { databaseUrls: request.urls, partitionOf: (orgId) => partitionOf(orgId, config.partitions) },
   });
+  const namesOf = ({ feed }: Store) => feed.all.map(({ name }) => name).join();
+  if (namesOf(store) === namesOf(target)) return undefined;
   try {
     await target.openNow();
     const done = await store.exclusively(ADVISORY_LOCKS.feedMove, async () => ({
@@ -93,6 +100,11 @@ export async function moveFeed(
     }));
     if (done === null) throw new CliError('Another move is under way. Wait until it has ended.');
     return done.report;
+  } catch (error) {
+    if (error instanceof OperatorError || !isPostgresAway(error)) throw error;
+    throw new CliError(
+      `A database failed: ${awayReason(error)}. Nothing is lost. Run the command again: it goes on, or says that the feed has moved.`,
+    );
   } finally {
     await target.close();
   }
@@ -133,7 +145,8 @@ class FeedMoving {
         const done = await Promise.race([working, failed]);
         await targets.markLeft();
         const databases = this.target.feed.all.map(({ name }) => name);
-        return { records: this.#follower.records, ...this.#found, ...done, databases, left };
+        const hasMainLeft = store.feed.mainPlace !== null && this.target.feed.mainPlace === null;
+        return { records: this.#follower.records, ...this.#found, ...done, databases, left, hasMainLeft };
       } finally {
         this.#ending.abort(new Error('the move has ended'));
         await working.catch(() => undefined);
@@ -220,7 +233,7 @@ class FeedMoving {
       if (this.#isKnown && missing.length === 0) return ready;
       if (performance.now() > untilMs) {
         throw new CliError(
-          `${missing.length} processes cannot open the new databases (${missing.join(', ')}). Their logs say why: ` +
+          `The new databases cannot be opened by ${missing.join(', ')}. The log of each says why: ` +
             'feed_list.next_cannot_be_opened. The feed stays where it was. Run the command again once they can.',
         );
       }

@@ -11,6 +11,7 @@ const LOOK = `
   select
     pg_is_in_recovery() as is_standby,
     (select system_identifier::text from pg_control_system()) as system_id,
+    (select timeline_id from pg_control_checkpoint()) as timeline,
     (select id from installation) as installation,
     (select feed_place from installation) as feed_place,
     pg_wal_lsn_diff(
@@ -20,6 +21,7 @@ const LOOK = `
 interface LookRow {
   readonly is_standby: boolean;
   readonly system_id: string;
+  readonly timeline: number;
   readonly installation: string | null;
   readonly feed_place: number | null;
   readonly wal_end: string | null;
@@ -141,6 +143,7 @@ function lookOf(row: LookRow): DatabaseLook {
   return {
     isStandby: row.is_standby,
     systemId: row.system_id,
+    timeline: row.timeline,
     installation: row.installation,
     feedPlace: row.feed_place,
     walEnd: BigInt(row.wal_end ?? '0'),
