@@ -14,7 +14,7 @@ import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
 import { awayReason, isPostgresAway } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
-import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant-login.js';
+import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 
 const POOL_SIZE = 20;
 /** The number of these connections that serve the queries of requests, in a process that serves requests. */

@@ -3,13 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client, escapeIdentifier } from 'pg';
 import type { OrgId } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
-import { aDatabaseLogin, type DatabaseLogin } from '../../../../test/support/database-login.js';
-import { migrateTestDatabase } from '../../../../test/support/gapless.js';
-import { anOrgId } from '../../../../test/support/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
-import { makeRole } from '../migrations/make-role.js';
-import { Store } from './store.js';
-import { anEndpoint } from '../testing/an-endpoint.js';
+import { aDatabaseLogin, type DatabaseLogin } from '../../../../../test/support/database-login.js';
+import { migrateTestDatabase } from '../../../../../test/support/gapless.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/infrastructure/database.js';
+import { makeRole } from '../../migrations/make-role.js';
+import { Store } from '../store.js';
+import { anEndpoint } from '../../testing/an-endpoint.js';
 
 const orgId = anOrgId();
 const closing: (() => Promise<unknown>)[] = [];
