@@ -136,6 +136,8 @@ export class ProjectionShadow {
     projections: readonly ProjectionName[],
     catchUp: (positions: ProjectionPositions) => Promise<void>,
   ): Promise<void> {
+    // Once before anybody waits for the exchange.
+    await this.served.transaction((runner) => lockShadow(runner, projections));
     await this.store.query(`analyze ${tablesOf(projections).join(', ')}`);
     await this.served.transaction(async (runner) => {
       await runner.query(`set local lock_timeout = '${PROJECTORS_TIMEOUT}'`);
@@ -143,6 +145,7 @@ export class ProjectionShadow {
       await catchUp(await readPositions(runner, this.topics));
       await lockServed(runner, projections);
       await this.#makeServedDays(runner);
+      await lockShadow(runner, projections);
       await carryOver(runner, projections);
       if (projections.includes('deliveries')) await leaveToSweep(runner, [...this.#endpoints]);
       await exchange(runner, projections);
@@ -190,6 +193,13 @@ async function beginWork(served: Store, work: string): Promise<void> {
 
 function tablesOf(projections: readonly ProjectionName[]): readonly string[] {
   return projections.flatMap((name) => PROJECTION_TABLES[name].map((table) => table.name));
+}
+
+/** Postgres ends an autovacuum of the new tables for this, after a second. */
+async function lockShadow(runner: QueryRunner, projections: readonly ProjectionName[]): Promise<void> {
+  const tables = tablesOf(projections).map((name) => `${SHADOW}.${name}`);
+  await runner.query(`set local lock_timeout = '${PROJECTORS_TIMEOUT}'`);
+  await runner.query(`lock table ${tables.join(', ')} in access exclusive mode`);
 }
 
 /** A statement from before the exchange may still read or write the retired tables. */
