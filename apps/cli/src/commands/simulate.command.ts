@@ -16,7 +16,7 @@ const PER_MINUTE: Readonly<Record<string, number>> = { s: 60, m: 1, h: 1 / 60 };
 interface SimulateFlags {
   readonly org?: OrgId;
   readonly rate: number;
-  readonly chats: number;
+  readonly chats?: number;
   readonly speed: number;
 }
 
@@ -36,7 +36,7 @@ export function simulateCommand(context: SimulateContext, environment: Environme
     .description('live chats that wait, get answered or abandoned, and end; Ctrl-C ends the open ones')
     .option('--org <uuid>', 'their organization; default: the demo organization', readOrg)
     .option('--rate <n>', 'chats a minute, or n/s, n/m, n/h', readRate, DEFAULT_CHATS_PER_MINUTE)
-    .option('--chats <n>', 'how many in total; default: no limit', readPositive, Infinity)
+    .option('--chats <n>', 'how many in total; default: no limit', readPositive)
     .option('--speed <n>', 'how many times faster than real time', readPositive, 1)
     .action((flags: SimulateFlags) => simulateLiveChat(context, flags, environment));
   return new Command('simulate')
@@ -46,7 +46,7 @@ export function simulateCommand(context: SimulateContext, environment: Environme
 
 async function simulateLiveChat(
   { clock, print, signal = interruption() }: SimulateContext,
-  { org, rate, chats, speed }: SimulateFlags,
+  { org, rate, chats = Infinity, speed }: SimulateFlags,
   environment: Environment,
 ): Promise<void> {
   const client = await GaplessClient.connectAsService(environment);

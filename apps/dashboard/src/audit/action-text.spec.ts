@@ -10,4 +10,14 @@ describe('detailTexts', () => {
     ]);
     expect(detailTexts({})).toEqual([]);
   });
+
+  it('names each member of an object', () => {
+    expect(
+      detailTexts({ delivery: { maxPerSecond: 5, urgent: null, ordering: { by: 'subject', batch: 100 } } }),
+    ).toEqual([
+      ['delivery.maxPerSecond', '5'],
+      ['delivery.ordering.by', 'subject'],
+      ['delivery.ordering.batch', '100'],
+    ]);
+  });
 });

@@ -33,9 +33,20 @@ export function actionText(action: AuditEntry['action']): string {
   return TEXTS[action];
 }
 
-/** Returns details as names and texts: `changed`, `name, url`. Members without a value are left out. */
-export function detailTexts(details: AuditEntry['details']): readonly (readonly [name: string, text: string])[] {
-  return Object.entries(details)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]);
+type DetailText = readonly [name: string, text: string];
+
+/**
+ * Returns details as names and texts: `changed`, `name, url`. A member of an object is named with its path, such as
+ * `delivery.ordering.by`. Members without a value are left out.
+ */
+export function detailTexts(details: AuditEntry['details']): readonly DetailText[] {
+  return Object.entries(details).flatMap(([name, value]) => textsOf(name, value));
+}
+
+function textsOf(name: string, value: unknown): readonly DetailText[] {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value)) return [[name, value.join(', ')]];
+  if (typeof value === 'object')
+    return Object.entries(value).flatMap(([key, inner]) => textsOf(`${name}.${key}`, inner));
+  return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
 }

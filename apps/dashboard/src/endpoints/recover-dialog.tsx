@@ -102,8 +102,8 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       title={endpoint.is_active ? 'Recover deliveries' : 'Enable and recover'}
       description={
         endpoint.is_active
-          ? 'Sends the missing events to this endpoint again, in their order.'
-          : 'Enables the endpoint and sends the missing events, in their order. Make sure that your receiver works again.'
+          ? 'Sends the missing events to this endpoint again.'
+          : 'Enables the endpoint and sends the missing events. Make sure that your receiver works again.'
       }
       actions={
         <>
@@ -167,8 +167,8 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       </Checkbox>
       {phase.kind === 'test-failed' && (
         <Notice tone="bad" title="The test failed, so nothing was recovered">
-          {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`} Fix the receiver, then
-          try again.
+          {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`} The endpoint is enabled
+          and gets new events. Fix the receiver, then try again.
         </Notice>
       )}
       {failure !== null && <FailureNotice error={failure} />}

@@ -60,6 +60,16 @@ describe('the sample for Node.js', () => {
     expect(await push({ ageSeconds: 290 })).toBe(204);
   });
 
+  it('takes what one of two secrets has signed, as during a rotation', async () => {
+    const at = Math.floor(Date.now() / 1_000);
+    const [mine = '', other = ''] = [SECRET, 'whsec_other'].map((secret) =>
+      createHmac('sha256', secret).update(`${at}.${BODY}`).digest('hex'),
+    );
+    expect(await push({ header: `t=${at},v1=${mine},v1=${other}` })).toBe(204);
+    expect(await push({ header: `t=${at},v1=${other},v1=${mine}` })).toBe(204);
+    expect(await push({ header: `t=${at},v1=${other},v1=${other}` })).toBe(401);
+  });
+
   it.each([
     ['another secret', { secret: 'whsec_other' }],
     ['a changed body', { body: BODY.replace('1.0', '1') }],
