@@ -9,6 +9,7 @@ import type { Envelope } from '../../support/api-client.js';
 import { conversationData, HANDED_OFF_AT_MS } from '../../support/conversations.js';
 import { aWidgetId } from '../../support/ids.js';
 import { freePort } from '../../support/free-port.js';
+import { scrape, valueOf } from '../../support/scrape.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { PARTITIONS } from '../../support/environment.js';
 import { aMailServer } from '../../support/mail-server.js';
@@ -51,6 +52,10 @@ beforeEach(async () => {
   // A sweep is about all orgs: what earlier tests have left waiting would be raised as well.
   await suite.store.query('delete from waiting_conversations');
 });
+
+async function skippedEvents(): Promise<number> {
+  return valueOf(await scrape(suite.app.url), 'gapless_alerting_events_skipped_total') ?? 0;
+}
 
 function raisedOf(events: readonly Envelope[]): readonly string[] {
   return events.map(({ event, data }) => `${event} ${(data as Data).conversation.id}`);
@@ -199,6 +204,22 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
     await suite.sweepAfter(60).round();
     const [queued] = await expectRaised(['conversation.queued bare']);
     expect(queued?.data).toMatchObject({ conversation: { subject: 'N\u0000L \ud800', queue_depth: 1 } });
+  });
+});
+
+describe('an event of a chat without the id of its conversation', () => {
+  it('is in the feed, changes no queue, and is counted', async () => {
+    const before = await skippedEvents();
+    await org.happens(
+      { event: 'handed_off', data: {} },
+      { event: 'handed_off', data: { conversation_id: 'cnv_1' } },
+      { event: 'created', data: {} },
+      { event: 'handed_off', conversation: 'cnv_2' },
+    );
+    expect((await suite.sweepAfter(61).round()).raised).toBe(1);
+    await expectRaised(['conversation.queued cnv_2']);
+    expect((await skippedEvents()) - before).toBe(2);
+    expect(await org.api.feed()).toHaveLength(5);
   });
 });
 

@@ -3,7 +3,7 @@ import { conversationData } from '../../../../test/support/conversations.js';
 import { envelopeBytes } from '../events/index.js';
 import type { EndpointId, EventId, OrgId, Seq } from '../kernel/index.js';
 import { foldConversation } from './chat-queue.js';
-import { readConversationEvent } from './conversation-event.js';
+import { isForQueue, readConversationEvent } from './conversation-event.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e' as OrgId;
 const OCCURRED_AT = '2026-06-01T12:00:00.250Z';
@@ -111,5 +111,14 @@ describe('readConversationEvent', () => {
     const data = { conversation: { id: 'cnv_1' } };
     expect(read('conversation.handed_off', data)).toBeDefined();
     expect(read('conversation.handed_off', data, 'whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' as EndpointId)).toBeUndefined();
+  });
+});
+
+describe('isForQueue', () => {
+  it('knows the types that change a queue, but for events for one endpoint alone', () => {
+    const of = (event: string, targetEndpoint: EndpointId | null = null) => isForQueue({ event, targetEndpoint });
+    expect(of('conversation.handed_off')).toBe(true);
+    expect(of('conversation.created')).toBe(false);
+    expect(of('conversation.handed_off', 'whe_00000000000000000000000001' as EndpointId)).toBe(false);
   });
 });

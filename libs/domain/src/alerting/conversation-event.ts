@@ -37,14 +37,18 @@ const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
   ['conversation.queued.escalated', () => ({ kind: 'alerted', stage: 2 })],
 ]);
 
+/** Whether an event of that type is meant for a queue. One for an endpoint alone is a test or an example: nobody waits. */
+export function isForQueue({ event, targetEndpoint }: Pick<LogEvent, 'event' | 'targetEndpoint'>): boolean {
+  return CHANGES.has(event) && targetEndpoint === null;
+}
+
 /**
  * Reads the effect of the event on its org's queue.
  * @returns `undefined` if it concerns no queue, is for one endpoint alone, or has no conversation id that can be stored
  */
 export function readConversationEvent(event: LogEvent): ConversationEvent | undefined {
   const changeOf = CHANGES.get(event.event);
-  // An event for one endpoint alone is a test or an example: nobody waits.
-  if (changeOf === undefined || event.targetEndpoint !== null) return undefined;
+  if (changeOf === undefined || !isForQueue(event)) return undefined;
   const envelope = JSON.parse(event.envelope.toString()) as {
     readonly occurred_at: string;
     readonly data: JsonObject;

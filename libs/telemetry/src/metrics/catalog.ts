@@ -282,6 +282,11 @@ export const METRICS = {
     help: 'Operational events that were not raised, because they are about failures of the operations organization itself.',
     labels: [],
   },
+  gapless_alerting_events_skipped_total: {
+    kind: 'counter',
+    help: 'Events for the queue of live chats without a usable conversation.id: they change no queue, and raise no alert.',
+    labels: [],
+  },
   gapless_alerts_raised_total: {
     kind: 'counter',
     help: 'Alerts for live chats that wait too long, by stage: 1, and 2 for the escalation.',
