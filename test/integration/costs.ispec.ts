@@ -254,14 +254,20 @@ describe('what events cost', () => {
 
   it('stays below its ceilings at rest', async () => {
     await delay(UNTIL_QUIET_MS);
-    const before = await read();
-    // Only time passes here.
-    const buffers = await bufferBytesDuring(() => delay(REST_MS));
-    const after = await read();
-    const seconds = (after.atMs - before.atMs) / 1_000;
-    check({ ...costsBetween(before, after, seconds), ...buffers.costs(seconds) }, CEILINGS.rest);
+    const first = await rest();
+    // Once, half a minute after the last event, the sequencer writes the last seqs of all organizations.
+    check('bytes to sequences' in first ? await rest() : first, CEILINGS.rest);
   });
 });
+
+async function rest(): Promise<Costs> {
+  const before = await read();
+  // Only time passes here.
+  const buffers = await bufferBytesDuring(() => delay(REST_MS));
+  const after = await read();
+  const seconds = (after.atMs - before.atMs) / 1_000;
+  return { ...costsBetween(before, after, seconds), ...buffers.costs(seconds) };
+}
 
 function bodyOf(events: number): string {
   return `{"events":[${Array.from({ length: events }, () => eventJson({ event: EVENT })).join(',')}]}`;
