@@ -231,6 +231,15 @@ describe('what events cost', () => {
     await settled(sent);
   }
 
+  async function rest(): Promise<Costs> {
+    const before = await read();
+    // Only time passes here.
+    const buffers = await bufferBytesDuring(() => delay(REST_MS));
+    const after = await read();
+    const seconds = (after.atMs - before.atMs) / 1_000;
+    return { ...costsBetween(before, after, seconds), ...buffers.costs(seconds) };
+  }
+
   it('stays below its ceilings in a burst', async () => {
     const before = await read();
     const first = await heapOfBurst();
@@ -259,15 +268,6 @@ describe('what events cost', () => {
     check('bytes to sequences' in first ? await rest() : first, CEILINGS.rest);
   });
 });
-
-async function rest(): Promise<Costs> {
-  const before = await read();
-  // Only time passes here.
-  const buffers = await bufferBytesDuring(() => delay(REST_MS));
-  const after = await read();
-  const seconds = (after.atMs - before.atMs) / 1_000;
-  return { ...costsBetween(before, after, seconds), ...buffers.costs(seconds) };
-}
 
 function bodyOf(events: number): string {
   return `{"events":[${Array.from({ length: events }, () => eventJson({ event: EVENT })).join(',')}]}`;
