@@ -263,9 +263,10 @@ describe('what events cost', () => {
 
   it('stays below its ceilings at rest', async () => {
     await delay(UNTIL_QUIET_MS);
-    const first = await rest();
-    // Once, half a minute after the last event, the sequencer writes the last seqs of all organizations.
-    check('bytes to sequences' in first ? await rest() : first, CEILINGS.rest);
+    let counted = await rest();
+    // Once for each partition, half a minute after its last event, the sequencer writes the last seqs of all organizations.
+    for (let more = 4; more > 0 && 'bytes to sequences' in counted; more--) counted = await rest();
+    check(counted, CEILINGS.rest);
   });
 });
 
