@@ -25,6 +25,8 @@ import { withPatience } from './with-patience.js';
 const KEEP_ALIVE_MS = 15_000;
 /** The most bytes that a connection gets at a time. */
 const PIECE_BYTES = 16 * 1024;
+/** The most bytes of a page that wait in a connection when the next page is asked for: a piece in it, and one before it. */
+const UNSENT_BYTES = 2 * PIECE_BYTES;
 /** A stream is closed if its client reads nothing for this long. The client resumes with `Last-Event-ID`. */
 const STREAM_PATIENCE_MS = 30_000;
 
@@ -115,13 +117,19 @@ export class ReadFeedController {
   }
 }
 
-/** Yields small copies, so that bytes that are not sent yet do not keep the whole page in memory. */
+/**
+ * Yields pieces. The last of them are copies: when the page is released, they are not sent yet, and they would keep all of
+ * it in memory.
+ */
 function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
   if (held === null) return;
   const { text, release } = held;
+  const copiedFrom = text.length <= UNSENT_BYTES ? text.length : text.length - UNSENT_BYTES;
   try {
-    if (text.length <= PIECE_BYTES) yield text;
-    else for (let at = 0; at < text.length; at += PIECE_BYTES) yield Buffer.from(text.subarray(at, at + PIECE_BYTES));
+    for (let at = 0; at < text.length; at += PIECE_BYTES) {
+      const piece = text.subarray(at, at + PIECE_BYTES);
+      yield at + PIECE_BYTES > copiedFrom ? Buffer.from(piece) : piece;
+    }
   } finally {
     release();
   }

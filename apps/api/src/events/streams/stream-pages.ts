@@ -23,14 +23,16 @@ export class StreamPages {
     const bounded = { ...query, maxBytes: STREAM_PAGE_BYTES };
     const name = pageName(orgId, bounded);
     for (let bytes = STREAM_PAGE_BYTES; ;) {
-      const held = this.room.heldByOthers(name);
-      if (held !== undefined) return held;
+      const shared = this.room.holdShared(key, name);
+      if (typeof shared === 'object') return shared;
+      bytes = shared ?? bytes;
       await this.room.wait(key, bytes, signal);
       if (signal.aborted) {
         return { isEmpty: true, nextSeq: null, oldestSeq: query.since, headSeq: query.since, held: null };
       }
+      if (shared !== undefined) continue;
       const read = this.room.hold(key, name, await this.reads.page(orgId, bounded));
-      if (typeof read !== 'number') return read;
+      if (typeof read === 'object') return read;
       bytes = read;
     }
   }

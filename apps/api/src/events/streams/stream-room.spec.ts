@@ -37,6 +37,18 @@ function held(key: ApiKeyId, page = aPage(), name = 'page'): HeldText {
   return read.held;
 }
 
+function heldShared(key: ApiKeyId): HeldText {
+  const read = room.holdShared(key, 'from 1');
+  if (typeof read !== 'object' || read.held === null) throw new Error('it is not shared');
+  return read.held;
+}
+
+async function collect(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  await setImmediate();
+  (runInNewContext('gc') as () => void)();
+}
+
 describe('the streams of a key', () => {
   it('hold half of what other keys leave, and say how much they miss', () => {
     held(ONE);
@@ -61,41 +73,61 @@ describe('the streams of a key', () => {
     held(ONE);
   });
 
-  it('get a page that another one holds at the same place, until the last has released it', () => {
+  it('get a page that another one holds at the same place', () => {
     const first = held(ONE, aPage(90, 2 as Seq), 'from 1');
-    const others = Array.from({ length: 50 }, () => room.heldByOthers('from 1')!.held!);
-    for (const { text } of others) expect(text).toBe(first.text);
+    for (const { text } of Array.from({ length: 50 }, () => heldShared(ONE))) expect(text).toBe(first.text);
+    expect(room.holdShared(ONE, 'from 2')).toBeUndefined();
     held(ONE);
-    expect(room.heldByOthers('from 2')).toBeUndefined();
-    for (const { release } of [first, ...others]) {
-      room.heldByOthers('from 1')!.held!.release();
-      release();
-    }
-    expect(room.heldByOthers('from 1')).toBeUndefined();
-    held(ONE);
+    expect(typeof room.hold(ONE, 'page', aPage())).toBe('number');
+  });
+
+  it('get a page that another one has just released, if they have room for it', () => {
+    const first = held(ONE, aPage(90, 2 as Seq), 'from 1');
+    const second = heldShared(ONE);
+    first.release();
+    second.release();
+    held(OTHER);
+    held(OTHER);
+    expect(room.holdShared(OTHER, 'from 1')).toBe(first.text.length);
+    expect(heldShared(ONE).text).toBe(first.text);
+    expect(typeof room.hold(ONE, 'page', aPage())).toBe('number');
   });
 
   it('read again what later events may change, and what was read a while ago', () => {
-    held(ONE, aPage(90, null), 'the end');
-    expect(room.heldByOthers('the end')).toBeUndefined();
+    held(ONE, aPage(90, null), 'the end').release();
+    expect(room.holdShared(ONE, 'the end')).toBeUndefined();
     held(ONE, aPage(90, 2 as Seq), 'from 1');
-    expect(room.heldByOthers('from 1')).toBeDefined();
+    heldShared(ONE);
     const now = performance.now();
     jest.spyOn(performance, 'now').mockReturnValue(now + 5_001);
-    expect(room.heldByOthers('from 1')).toBeUndefined();
+    expect(room.holdShared(ONE, 'from 1')).toBeUndefined();
+  });
+
+  it('leave no more than 4 MiB behind, the latest, for 5 s', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const readable = (nth: number) => room.holdShared(OTHER, `from ${nth}`) !== undefined;
+    const texts = Array.from({ length: 10 }, (_, nth) => {
+      const { text, release } = held(ONE, aPage(1_000, 20 as Seq), `from ${nth + 1}`);
+      release();
+      return new WeakRef(text);
+    });
+    await collect();
+    expect(texts.map((text) => text.deref() !== undefined)).toEqual(texts.map((_, nth) => nth >= 6));
+    expect([6, 7, 10].map(readable)).toEqual([false, true, true]);
+    jest.advanceTimersByTime(10_000);
+    await collect();
+    expect(texts.flatMap((text, at) => (text.deref() === undefined ? [] : [at + 1]))).toEqual([7]);
+    jest.useRealTimers();
   });
 
   it('keep no page beside its text', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const texts: HeldText[] = [];
     const pages = Array.from({ length: 3 }, () => {
       const page = aPage(20, 2 as Seq);
       texts.push(held(ONE, page));
       return new WeakRef(page);
     });
-    await setImmediate();
-    collect();
+    await collect();
     expect(pages.filter((page) => page.deref() !== undefined)).toEqual([]);
     for (const { release } of texts) release();
   });
