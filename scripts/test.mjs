@@ -13,8 +13,10 @@ const bin = (path) => join(ROOT, 'node_modules', path);
 const node = (path, ...args) => [bin(path), ...args];
 /** A test that fails may leave something open, and nobody is to wait for it. */
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
-/** Jest leaves a core free, which is half of the machine in CI. Suites in which time matters are in `e2e`, one after the other. */
+/** Jest leaves a core free, which is half of the machine in CI. */
 const ON_TWO_CORES = '--maxWorkers=2';
+/** Its suites mostly wait for servers. */
+const WAITING = '--maxWorkers=3';
 const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
@@ -44,8 +46,8 @@ const SUITES = [
     report: (file) => ['--report', file],
     besideE2e: LOW,
   },
-  { name: 'integration', args: [...withServers('integration'), ON_TWO_CORES], report: jestReport },
-  { name: 'e2e', args: withServers('e2e'), report: jestReport },
+  { name: 'integration', args: [...withServers('integration'), WAITING], report: jestReport },
+  { name: 'e2e', args: [...withServers('e2e'), ON_TWO_CORES], report: jestReport },
   { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
   { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
 ];
