@@ -13,7 +13,7 @@ import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { limit } from './scenarios/limit.js';
-import { many } from './scenarios/many.js';
+import { many, million } from './scenarios/many.js';
 import { ordered } from './scenarios/ordered.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
@@ -44,6 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   ordered,
   sweep,
   proof,
+  million,
   prune,
 ];
 

@@ -1,9 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Report } from './report.js';
-import { compare, comparisonTable, type Wanted } from './wanted.js';
+import { compare, comparisonTable, REFERENCE_LOOP, type Wanted } from './wanted.js';
 
-const LEAST: Wanted = { scenario: 'burst', figure: 'delivered', unit: '/s', bound: 'at_least', value: 100 };
-const MOST: Wanted = { scenario: 'burst', figure: 'p99', unit: 'ms', bound: 'at_most', value: 30 };
+const LEAST: Wanted = {
+  scenario: 'burst',
+  figure: 'delivered',
+  unit: '/s',
+  bound: 'at_least',
+  value: 100,
+  kind: 'rate',
+};
+const MOST: Wanted = { scenario: 'burst', figure: 'p99', unit: 'ms', bound: 'at_most', value: 30, kind: 'time' };
 
 function report(...figures: readonly (readonly [name: string, unit: string, median: number | null])[]): Report {
   return {
@@ -29,6 +36,12 @@ describe('a target', () => {
 
   it('is neither reached nor missed where the figure is missing, has another unit or could not be measured', () => {
     expect(verdicts(report(['delivered', 'MB/s', 200], ['p99', 'ms', null]))).toEqual([undefined, undefined]);
+  });
+
+  it('is for the machine that it was measured on: a rate grows with its bare loop, a time shrinks, and a ratio stays', () => {
+    const fast = report(['bare loop, before', 'requests/s', 1.5 * REFERENCE_LOOP]);
+    const ratio: Wanted = { ...MOST, kind: 'fixed' };
+    expect(compare([LEAST, MOST, ratio], [fast]).map(({ wanted }) => wanted.value)).toEqual([150, 20, 30]);
   });
 
   it('is left out where the scenario was not run', () => {

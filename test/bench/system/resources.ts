@@ -72,6 +72,7 @@ export class Resources {
       figure('memory, Node stages: peak', peakMB(this.pids.gapless), 'MB'),
       figure('memory, Kafka', after.system.kafka.residentMB, 'MB'),
       figure('memory, Postgres', after.system.postgres.residentMB, 'MB'),
+      figure('memory, all servers', allMB(after.system), 'MB'),
     ];
   }
 
@@ -80,6 +81,10 @@ export class Resources {
     const [before, after] = [this.#before, readAll(this.pids)];
     return before === undefined || after === undefined ? [] : coresFigures(before, after);
   }
+}
+
+function allMB({ own, kafka, postgres }: SystemUsage): number {
+  return own.residentMB + kafka.residentMB + postgres.residentMB;
 }
 
 function secondsBetween(before: Reading, after: Reading) {
@@ -103,6 +108,7 @@ function coresFigures(before: Reading, after: Reading): readonly Figure[] {
     cores('Node stages', parts.own),
     cores('Kafka', parts.kafka),
     cores('Postgres', parts.postgres),
+    cores('all servers', parts.own + parts.kafka + parts.postgres),
     cores('load generator', parts.load),
     cores('receiver', parts.receiver),
     cores('what directs the benchmark', parts.bench),
