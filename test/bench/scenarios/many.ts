@@ -69,11 +69,11 @@ function registered({ orgs, endpointsEach, activeOrgs, perSecond }: Registered):
       return published;
     };
     bench.print(`${perSecond} events/s for ${SECONDS} s`);
-    await publish({ kind: 'steady', perSecond: perSecond, forMs: WARM_UP_SECONDS * 1_000 });
+    await publish({ kind: 'steady', perSecond, forMs: WARM_UP_SECONDS * 1_000 });
     const resources = bench.resources(gapless);
     const { sentAt, acknowledgements } = await publish({
       kind: 'steady',
-      perSecond: perSecond,
+      perSecond,
       forMs: SECONDS * 1_000,
     });
     const cost = resources.figures({ count: sentAt.size, of: 'deliveries' });

@@ -124,7 +124,7 @@ export class ReadFeedController {
 function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
   if (held === null) return;
   const { text, release } = held;
-  const copiedFrom = text.length <= UNSENT_BYTES ? text.length : text.length - UNSENT_BYTES;
+  const copiedFrom = text.length > UNSENT_BYTES ? text.length - UNSENT_BYTES : Infinity;
   try {
     for (let at = 0; at < text.length; at += PIECE_BYTES) {
       const piece = text.subarray(at, at + PIECE_BYTES);
