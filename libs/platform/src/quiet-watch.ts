@@ -4,17 +4,20 @@
  */
 const QUIET_CORES = 0.25;
 
-/** By this look, objects that live for a minute after their last use, such as connections, are gone. */
-const LATER_LOOK = 7;
+/** A pause of a few minutes is part of a load, and what V8 has compiled for it is worth its memory. */
+const QUIET_MS = 300_000;
 
 /** Says when a process that was busy holds memory that it no longer needs. */
 export class QuietWatch {
-  /** Looks since the process was busy; 0 while it is. A new process counts as already collected. */
-  #quietLooks = LATER_LOOK;
+  /** For how long the process has been quiet since it was busy; `null` once that was said. */
+  #quietMs: number | null = null;
 
-  /** @returns whether the process has just become quiet, or has been quiet for a minute */
+  /** @returns whether the process was busy, and has now been quiet for five minutes */
   look(cpuMs: number, elapsedMs: number): boolean {
-    this.#quietLooks = cpuMs / elapsedMs > QUIET_CORES ? 0 : this.#quietLooks + 1;
-    return this.#quietLooks === 1 || this.#quietLooks === LATER_LOOK;
+    if (cpuMs / elapsedMs > QUIET_CORES) this.#quietMs = 0;
+    else if (this.#quietMs !== null) this.#quietMs += elapsedMs;
+    if (this.#quietMs === null || this.#quietMs < QUIET_MS) return false;
+    this.#quietMs = null;
+    return true;
   }
 }

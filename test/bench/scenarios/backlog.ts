@@ -7,7 +7,7 @@ import { BENCH_EVENT } from '../deliveries.js';
 import { figure, latencyFigures } from '../figures/figure.js';
 import { Histogram } from '../figures/histogram.js';
 import type { Scenario } from '../scenario.js';
-import { GaplessApi, type Endpoint } from '../system/gapless-api.js';
+import { GaplessApi } from '../system/gapless-api.js';
 import { newDataDir } from '../system/gapless-process.js';
 import type { UndispatchedOperations } from '../system/undispatched-main.js';
 import { ForkedProcess } from '../traffic/forked-process.js';
@@ -20,21 +20,16 @@ const CONNECTIONS = 4;
 const PAGE = 100;
 const READ_EVERY_MS = 100;
 
-interface Prepared {
-  readonly endpoint: Endpoint;
-  readonly credentials: Credentials;
-}
-
-/** What makes a directory a Gapless with an endpoint. */
-async function prepare(bench: Bench, dataDir: string, inbox: InboxGroup): Promise<Prepared> {
+/** Makes a directory a Gapless with an endpoint. */
+async function prepare(bench: Bench, dataDir: string, inbox: InboxGroup): Promise<Credentials> {
   const gapless = await bench.ownGapless({ dataDir });
-  const endpoint = await bench.api(gapless).createEndpoint(inbox.urls[0] ?? '', [BENCH_EVENT]);
+  await bench.api(gapless).createEndpoint(inbox.urls[0] ?? '', [BENCH_EVENT]);
   await gapless.stop();
-  return { endpoint, credentials: gapless.credentials };
+  return gapless.credentials;
 }
 
 /** Has everything happen to the events but that they are pushed. */
-async function accumulate(bench: Bench, dataDir: string, { endpoint, credentials }: Prepared): Promise<void> {
+async function accumulate(bench: Bench, dataDir: string, credentials: Credentials): Promise<void> {
   const stages = new ForkedProcess<UndispatchedOperations>(new URL('../system/undispatched-main.js', import.meta.url));
   try {
     const baseUrl = await stages.ask('start', dataDir);
@@ -48,7 +43,7 @@ async function accumulate(bench: Bench, dataDir: string, { endpoint, credentials
       connections: CONNECTIONS,
       pace: { kind: 'burst', requests: EVENTS / REQUEST_EVENTS },
     });
-    await new GaplessApi(baseUrl, credentials.api_key, bench.signal).untilScheduled(endpoint, EVENTS);
+    await new GaplessApi(baseUrl, credentials.api_key, bench.signal).untilHead(EVENTS);
     await stages.ask('stop', undefined);
   } finally {
     await stages.end();
