@@ -48,8 +48,8 @@ const SUITES = [
   },
   { name: 'integration', args: [...withServers('integration'), WAITING], report: jestReport },
   { name: 'e2e', args: [...withServers('e2e'), ON_TWO_CORES], report: jestReport },
-  { name: 'clients', args: [...withServers('clients'), WAITING], report: jestReport },
-  { name: 'browser', args: [...withServers('browser'), WAITING], report: jestReport },
+  { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
+  { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
 ];
 const PHASES = [...CHECKS, ...SUITES];
 
