@@ -28,7 +28,7 @@ async function prepare(bench: Bench, dataDir: string, inbox: InboxGroup): Promis
   return gapless.credentials;
 }
 
-/** Has everything happen to the events but that they are pushed. */
+/** Has the events in log and feed, while nothing routes and pushes them. */
 async function accumulate(bench: Bench, dataDir: string, credentials: Credentials): Promise<void> {
   const stages = new ForkedProcess<UndispatchedOperations>(new URL('../system/undispatched-main.js', import.meta.url));
   try {
