@@ -8,7 +8,8 @@ import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { sessionOf } from '../auth/dashboard-session.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { AnyKey } from '../auth/require-scope.js';
-import { FeedHeads, type HeadWatch } from '../events/feed-heads.js';
+import { FeedHeads } from '../events/feed-heads.js';
+import type { HeadWatch } from '../events/head-watch.js';
 import { STREAM_START } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
 import { SharedReads } from '../events/shared-reads.js';
@@ -85,12 +86,12 @@ export class FollowChangesController {
       yield STREAM_START;
       let known = await this.#mark(reader);
       for (let nextLookMs = performance.now() + LOOK_EVERY_MS, nextBeatMs = performance.now() + KEEP_ALIVE_MS; ;) {
-        watch.reset();
         const waited = await watch.wait(Math.max(0, nextLookMs - performance.now()));
         if (waited === 'ended') return;
         if (waited === 'moved') {
+          watch.reset();
           const { headSeq } = await this.reads.bounds(reader.orgId);
-          watch.seen(headSeq);
+          watch.seen(headSeq, headSeq);
           if (reader.mayReadEvents) yield `event: head\ndata: ${headSeq}\n\n`;
           await delay(HEAD_EVERY_MS);
         }

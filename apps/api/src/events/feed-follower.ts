@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId, Seq } from '#libs/domain';
-import type { FeedPage, FeedQuery } from '#libs/postgres';
+import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
+import type { Waited } from './head-watch.js';
 import { SharedReads } from './shared-reads.js';
 
 /** The members of a page that following needs. */
@@ -12,6 +13,11 @@ type PagePlace = Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'>;
 export function positionAfter(query: FeedQuery, page: PagePlace): Seq {
   if (page.nextSeq !== null) return page.nextSeq;
   return page.headSeq > query.since ? page.headSeq : query.since;
+}
+
+/** Returns a page without events, for a reader that may read no more. Its head is not beyond what the reader has seen. */
+function emptyPage({ since }: FeedQuery, { oldestSeq, headSeq }: FeedBounds): FeedPage {
+  return FeedPage.empty({ oldestSeq, headSeq: headSeq > since ? since : headSeq });
 }
 
 /** Reads the feed for clients that wait for new events. */
@@ -42,18 +48,23 @@ export class FeedFollower {
     };
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
+    const untilDeadline = () => watch.wait(Math.max(0, deadlineMs - this.clock.now()));
     try {
+      let page: FeedPage | undefined;
+      // Most long polls come right after the answer to the one before, and a read would find nothing.
+      let waited: Waited = watch.isAtHead ? await untilDeadline() : 'moved';
       for (let query = asked; ;) {
-        watch.reset();
-        const page = await this.reads.page(orgId, query);
-        if (!page.isEmpty) return page;
-        query = { ...query, since: positionAfter(query, page) };
-        watch.seen(query.since);
-        let waited = await watch.wait(Math.max(0, deadlineMs - this.clock.now()));
-        while (waited === 'check' && (await isInForce())) {
-          waited = await watch.wait(Math.max(0, deadlineMs - this.clock.now()));
+        if (waited === 'moved') {
+          watch.reset();
+          page = await this.reads.page(orgId, query);
+          query = { ...query, since: positionAfter(query, page) };
+          watch.seen(query.since, page.headSeq);
+          if (!page.isEmpty) return page;
+          waited = await untilDeadline();
         }
-        if (waited !== 'moved') return page;
+        while (waited === 'check' && (await isInForce())) waited = await untilDeadline();
+        if (waited === 'timeout') return page ?? (await this.reads.page(orgId, query));
+        if (waited !== 'moved') return page ?? emptyPage(query, await this.reads.bounds(orgId));
       }
     } finally {
       signal.removeEventListener('abort', end);
@@ -85,7 +96,7 @@ export class FeedFollower {
         watch.reset();
         const page = await read(query);
         query = { ...query, since: positionAfter(query, page) };
-        watch.seen(query.since);
+        watch.seen(query.since, page.headSeq);
         if (!page.isEmpty) yield page;
         let isCheckDue = watch.takeCheck();
         if (page.nextSeq === null && !isCheckDue) {

@@ -3,81 +3,19 @@ import type { OrgId, Seq } from '#libs/domain';
 import { CREDENTIALS_FORGOTTEN_MS, HeadNotifications, Store } from '#libs/postgres';
 import { CONFIG, LOGGER } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { HeadWatch, OrgHead } from './head-watch.js';
 
 const APPLICATION_NAME = 'gapless-api';
 
-/** How a wait ended. `check`: the reader's credentials may have ended. */
-export type Waited = 'moved' | 'check' | 'timeout' | 'ended';
-
-/** Watches the head of an org's feed for one reader. */
-export class HeadWatch {
-  #isMoved = false;
-  #isCheckDue = false;
-  #wake: ((waited: Waited) => void) | null = null;
-
-  /** @param after the last seq that the reader has seen; the head has moved once it is greater */
-  constructor(
-    private after: Seq,
-    private readonly heads: ReadonlySet<unknown>,
-    private readonly end: () => void,
-  ) {}
-
-  /** Call this before you read the feed: if the head moves later, the next wait ends at once. */
-  reset(): void {
-    this.#isMoved = false;
-  }
-
-  /** Notes that the reader has seen every event up to `seq`. */
-  seen(seq: Seq): void {
-    if (seq > this.after) this.after = seq;
-  }
-
-  /** Waits until the head has moved since the last `reset`, for at most `ms`. Closing the watch ends the wait. */
-  wait(ms: number): Promise<Waited> {
-    if (!this.heads.has(this)) return Promise.resolve('ended');
-    if (this.takeCheck()) return Promise.resolve('check');
-    if (this.#isMoved) return Promise.resolve('moved');
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake?.('timeout'), ms);
-      this.#wake = (waited) => {
-        clearTimeout(timer);
-        this.#wake = null;
-        resolve(waited);
-      };
-    });
-  }
-
-  /** @param seq the new head; `null` if the head may have moved without a notification */
-  notify(seq: Seq | null): void {
-    if (seq !== null && seq <= this.after) return;
-    this.#isMoved = true;
-    this.#wake?.('moved');
-  }
-
-  /** Asks the reader to check its credentials, now or as soon as it waits. */
-  check(): void {
-    if (this.#wake === null) this.#isCheckDue = true;
-    else this.#wake('check');
-  }
-
-  /** Whether the reader has to check its credentials. After that it need not, until the next time. */
-  takeCheck(): boolean {
-    const isDue = this.#isCheckDue;
-    this.#isCheckDue = false;
-    return isDue;
-  }
-
-  /** Ends the current wait and every later one. */
-  close(): void {
-    this.end();
-    this.#wake?.('ended');
-  }
-}
+/** How many orgs' heads are known while nobody waits: of a long poll until the next one. */
+const REMEMBERED_ORGS = 10_000;
 
 /** Wakes waiting readers when the feed of their org has new events. One database connection serves all of them. */
 @Injectable()
 export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  readonly #watches = new Map<OrgId, Set<HeadWatch>>();
+  readonly #heads = new Map<OrgId, OrgHead>();
+  /** The orgs that nobody watches, the least recently watched first. */
+  readonly #unwatched = new Set<OrgId>();
   /** Of the main database. */
   readonly #main: HeadNotifications;
   /** Of the others that share the feed. */
@@ -146,28 +84,40 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
   async beforeApplicationShutdown(): Promise<void> {
     this.#isClosing = true;
     for (const timer of this.#checks.values()) clearTimeout(timer);
-    for (const watches of this.#watches.values()) for (const watch of [...watches]) watch.close();
+    for (const { watches } of this.#heads.values()) for (const watch of [...watches]) watch.close();
     await Promise.all([this.#stopping, ...[this.#main, ...this.#others].map((notifications) => notifications.stop())]);
   }
 
   /** @param after the last seq that the reader has seen */
   watch(orgId: OrgId, after: Seq): HeadWatch {
-    const watches = this.#watches.get(orgId) ?? new Set<HeadWatch>();
-    this.#watches.set(orgId, watches);
-    const watch: HeadWatch = new HeadWatch(after, watches, () => {
-      watches.delete(watch);
-      if (watches.size === 0 && this.#watches.get(orgId) === watches) this.#watches.delete(orgId);
+    const head = this.#heads.get(orgId) ?? new OrgHead();
+    this.#heads.set(orgId, head);
+    this.#unwatched.delete(orgId);
+    const { watches } = head;
+    const watch: HeadWatch = new HeadWatch(after, head, this.#hearsAll, () => {
+      if (watches.delete(watch) && watches.size === 0) this.#keepUnwatched(orgId);
     });
-    if (!this.#isClosing) watches.add(watch);
+    if (this.#isClosing) this.#keepUnwatched(orgId);
+    else watches.add(watch);
     return watch;
   }
 
+  #keepUnwatched(orgId: OrgId): void {
+    this.#unwatched.add(orgId);
+    const [first] = this.#unwatched;
+    if (this.#unwatched.size <= REMEMBERED_ORGS || first === undefined) return;
+    this.#unwatched.delete(first);
+    this.#heads.delete(first);
+  }
+
+  readonly #hearsAll = (): boolean => this.#main.isListening && this.#others.every(({ isListening }) => isListening);
+
   moved(orgId: OrgId, seq: Seq): void {
-    for (const watch of this.#watches.get(orgId) ?? []) watch.notify(seq);
+    this.#heads.get(orgId)?.moved(seq);
   }
 
   wakeAll(): void {
-    for (const watches of this.#watches.values()) for (const watch of watches) watch.notify(null);
+    for (const head of this.#heads.values()) head.moved(null);
   }
 
   /** Lets readers check their credentials once those that ended are no longer held. Many notifications are one check. */
@@ -175,8 +125,8 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
     if (this.#isClosing || this.#checks.has(orgId)) return;
     const check = () => {
       this.#checks.delete(orgId);
-      const all = orgId === null ? [...this.#watches.values()] : [this.#watches.get(orgId) ?? []];
-      for (const watches of all) for (const watch of watches) watch.check();
+      const all = orgId === null ? [...this.#heads.values()] : [this.#heads.get(orgId)];
+      for (const head of all) for (const watch of head?.watches ?? []) watch.check();
     };
     this.#checks.set(orgId, setTimeout(check, CREDENTIALS_FORGOTTEN_MS).unref());
   }

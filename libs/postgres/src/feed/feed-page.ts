@@ -32,6 +32,10 @@ interface FeedPageParts extends FeedBounds {
 export class FeedPage implements FeedBounds {
   constructor(private readonly parts: FeedPageParts) {}
 
+  static empty(bounds: FeedBounds): FeedPage {
+    return new FeedPage({ ...bounds, count: 0, nextSeq: null, envelopes: '', marks: () => [] });
+  }
+
   get oldestSeq(): Seq {
     return this.parts.oldestSeq;
   }

@@ -26,8 +26,14 @@ const QUERY_TIMEOUT_MS = 5_000;
 export class HeadNotifications {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
+  #isListening = false;
 
   constructor(private readonly options: HeadNotificationsOptions) {}
+
+  /** Whether it would hear of a new head now, as far as is known. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
 
   start(): void {
     this.#running ??= this.#run();
@@ -87,6 +93,7 @@ export class HeadNotifications {
       await client.connect();
       await client.query(`listen ${HEADS_CHANNEL}; listen ${ENDED_CREDENTIALS_CHANNEL}`);
       onListening();
+      this.#isListening = true;
       // Notifications from before this connection are lost.
       this.options.onGap();
       heartbeat = setInterval(() => {
@@ -95,6 +102,7 @@ export class HeadNotifications {
       const error = await lost;
       if (error !== null) throw error;
     } finally {
+      this.#isListening = false;
       clearInterval(heartbeat);
       ended.abort();
       // Not awaited, because a dead server does not answer.

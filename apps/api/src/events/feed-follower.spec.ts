@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { OrgId, Seq } from '#libs/domain';
+import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
+import { FeedFollower } from './feed-follower.js';
+import type { FeedHeads } from './feed-heads.js';
+import { HeadWatch, OrgHead } from './head-watch.js';
+import type { SharedReads } from './shared-reads.js';
+
+const ORG = 'org' as OrgId;
+const clock = { now: () => performance.now() };
+const inForce = () => Promise.resolve(true);
+
+let head: number;
+let asked: FeedQuery[];
+let orgHead: OrgHead;
+let follower: FeedFollower;
+
+beforeEach(() => {
+  head = 5;
+  asked = [];
+  orgHead = new OrgHead();
+  const bounds = (): FeedBounds => ({ oldestSeq: 1 as Seq, headSeq: head as Seq });
+  const reads = {
+    page: (_org: OrgId, query: FeedQuery) => {
+      asked.push(query);
+      const count = Math.max(0, head - query.since);
+      return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, envelopes: '', marks: () => [] }));
+    },
+    bounds: () => Promise.resolve(bounds()),
+  } as unknown as SharedReads;
+  const heads = {
+    watch: (_org: OrgId, after: Seq) => {
+      const hearsAll = () => true;
+      const watch: HeadWatch = new HeadWatch(after, orgHead, hearsAll, () => orgHead.watches.delete(watch));
+      orgHead.watches.add(watch);
+      return watch;
+    },
+  } as unknown as FeedHeads;
+  follower = new FeedFollower(reads, heads, clock);
+});
+
+function append(): void {
+  head++;
+  orgHead.moved(head as Seq);
+}
+
+function poll(since: number, waitMs: number, isInForce = inForce, signal = new AbortController().signal) {
+  return follower.pageWhenThere(ORG, { since: since as Seq, limit: 10 }, waitMs, signal, isInForce);
+}
+
+const aMoment = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+describe('a long poll', () => {
+  it('reads before it waits as long as the head is not known', async () => {
+    const waiting = poll(5, 10_000);
+    await aMoment();
+    expect(asked).toHaveLength(1);
+    append();
+    expect(await waiting).toMatchObject({ isEmpty: false, headSeq: 6 });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('waits without a read when it comes back for the event after the last one', async () => {
+    await poll(4, 10_000);
+    for (const since of [5, 6, 7]) {
+      asked = [];
+      const waiting = poll(since, 10_000);
+      await aMoment();
+      expect(asked).toHaveLength(0);
+      append();
+      expect(await waiting).toMatchObject({ isEmpty: false, headSeq: since + 1 });
+      expect(asked).toHaveLength(1);
+    }
+  });
+
+  it('reads at its end, also when it was not woken', async () => {
+    await poll(4, 10_000);
+    const waiting = poll(5, 50);
+    head++;
+    expect(await waiting).toMatchObject({ isEmpty: false, headSeq: 6 });
+  });
+
+  it('answers a reader whose credentials have ended with nothing, and with no head beyond what it has seen', async () => {
+    await poll(4, 10_000);
+    const waiting = poll(5, 10_000, () => Promise.resolve(false));
+    head++;
+    for (const watch of orgHead.watches) watch.check();
+    expect(await waiting).toMatchObject({ isEmpty: true, headSeq: 5, oldestSeq: 1 });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('leaves nothing behind when its client has gone', async () => {
+    await poll(4, 10_000);
+    const gone = new AbortController();
+    const waiting = poll(5, 10_000, inForce, gone.signal);
+    gone.abort();
+    expect(await waiting).toMatchObject({ isEmpty: true });
+    expect(orgHead.watches.size).toBe(0);
+  });
+});
