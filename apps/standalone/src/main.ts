@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { explain } from '#libs/domain';
 import { HealthBoard, stopSignal } from '#libs/runtime';
+import { checkStart } from './check-start.js';
 import { StageThread } from './stage-thread.js';
 import { startServers, type Server } from './start-servers.js';
 
@@ -12,6 +13,7 @@ function print(line: string): void {
 }
 
 async function run(servers: Server[]): Promise<void> {
+  await checkStart(process.env, dataDir);
   print(`Gapless is starting; its data is in ${dataDir}`);
   const started = startServers({ servers, dataDir, print, signal });
   // The stages load while the servers start, because both take long.

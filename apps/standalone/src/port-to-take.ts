@@ -1,25 +1,40 @@
 import { createServer } from 'node:net';
-import type { Environment } from '#libs/runtime';
+import { ListenError, type Environment } from '#libs/runtime';
 
 const USUAL_PORT = 3000;
 
-async function isFree(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
+/** @throws ListenError when the port cannot be taken */
+async function assertFree(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', () => {
-      resolve(false);
+    probe.once('error', (error) => {
+      reject(new ListenError(host, port, error));
     });
     probe.listen(port, host, () => {
       probe.close(() => {
-        resolve(true);
+        resolve();
       });
     });
   });
+}
+
+function hostOf(environment: Environment): string {
+  const host = environment['HOST']?.trim() ?? '';
+  return host === '' ? '127.0.0.1' : host;
+}
+
+/** @throws ListenError when the environment names a port that cannot be taken */
+export async function assertPortFree(environment: Environment): Promise<void> {
+  const wanted = environment['PORT']?.trim() ?? '';
+  if (wanted !== '') await assertFree(hostOf(environment), Number(wanted));
 }
 
 /** Returns the configured port. Without one, it is the usual port if that is free, otherwise any. */
 export async function portToTake(environment: Environment): Promise<string> {
   const wanted = environment['PORT'];
   if (wanted !== undefined) return wanted;
-  return (await isFree(environment['HOST'] ?? '127.0.0.1', USUAL_PORT)) ? String(USUAL_PORT) : '0';
+  return assertFree(hostOf(environment), USUAL_PORT).then(
+    () => String(USUAL_PORT),
+    () => '0',
+  );
 }

@@ -34,8 +34,10 @@ describe('a port that somebody else has taken', () => {
     expect((await fetch(url)).status).toBe(404);
   });
 
-  it('ends the start when it was asked for', async () => {
+  it('ends the start when it was asked for, and says so', async () => {
     const listening = listen(app, { host: '127.0.0.1', port: taken, mayMove: false });
-    await expect(listening).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(listening).rejects.toThrow(
+      `PORT: cannot listen at 127.0.0.1, port ${taken}: another process uses it; set another PORT`,
+    );
   });
 });

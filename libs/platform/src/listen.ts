@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ListenError } from '#libs/runtime';
 
 /** The address where a process serves HTTP. */
 export interface HttpPlace {
@@ -8,12 +9,16 @@ export interface HttpPlace {
   readonly mayMove: boolean;
 }
 
-/** Listens on the port. If it is taken and `mayMove` is set, listens on any free port. */
+/**
+ * Listens on the port. If it is taken and `mayMove` is set, listens on any free port.
+ * @throws ListenError
+ */
 export async function listen(app: NestFastifyApplication, { host, port, mayMove }: HttpPlace): Promise<void> {
   try {
     await app.listen(port, host);
   } catch (error) {
-    if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const failure = error as NodeJS.ErrnoException;
+    if (!mayMove || failure.code !== 'EADDRINUSE') throw new ListenError(host, port, failure);
     await app.listen(0, host);
   }
 }

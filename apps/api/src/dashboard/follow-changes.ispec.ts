@@ -31,7 +31,7 @@ async function project(orgId: OrgId, seq: number): Promise<void> {
   );
 }
 
-it('tells of a head that moves right after the one before', async () => {
+it('reports a head that moves right after the one before', async () => {
   const orgId = anOrgId();
   const signedIn = await fetch(`${app.url}/api/v1/dashboard/session`, {
     method: 'POST',

@@ -3,7 +3,7 @@ import type { Seq } from '#libs/domain';
 /** How a wait ended. `check`: the reader's credentials may have ended. */
 export type Waited = 'moved' | 'check' | 'timeout' | 'ended';
 
-/** The head of one org's feed, as far as its readers and notifications have told, and who watches it. */
+/** The head of one org's feed, as far as reads and notifications show, and who watches it. */
 export class OrgHead {
   readonly watches = new Set<HeadWatch>();
   /** The feed has reached it. `null`: not known, or later notifications may have been lost. */

@@ -1,0 +1,76 @@
+import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { ConfigError, loadConfig, type Environment } from '#libs/runtime';
+import { assertPortFree } from './port-to-take.js';
+
+/** Values that the embedded servers give later, in the form of the real ones. */
+const GIVEN_LATER = {
+  KAFKA_BROKERS: '127.0.0.1:9092',
+  DATABASE_URL: 'postgresql://127.0.0.1/gapless',
+  SECRET_ENCRYPTION_KEYS: `embedded:${Buffer.alloc(32, 1).toString('base64')}`,
+};
+
+/**
+ * Checks the settings, the data directory and the port before the servers start, so that a mistake ends the start at
+ * once. Makes the data directory.
+ * @throws ConfigError with every problem at once; ListenError
+ */
+export async function checkStart(environment: Environment, dataDir: string): Promise<void> {
+  const usesOwnServers = isUnset(environment, 'KAFKA_BROKERS') || isUnset(environment, 'DATABASE_URL');
+  const problems = [
+    ...settingProblems(usesOwnServers ? withGivenLater(environment) : environment),
+    ...(usesOwnServers ? await dataDirProblems(dataDir) : []),
+  ];
+  if (problems.length > 0) throw new ConfigError(problems);
+  await assertPortFree(environment);
+}
+
+function isUnset(environment: Environment, name: string): boolean {
+  return (environment[name] ?? '') === '';
+}
+
+function withGivenLater(environment: Environment): Environment {
+  const missing = Object.entries(GIVEN_LATER).filter(
+    ([name]) => environment[name] === undefined || (name !== 'SECRET_ENCRYPTION_KEYS' && isUnset(environment, name)),
+  );
+  return { ...environment, ...Object.fromEntries(missing) };
+}
+
+function settingProblems(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+async function dataDirProblems(dataDir: string): Promise<readonly string[]> {
+  try {
+    await makeDirectory(resolve(dataDir));
+    await access(dataDir, constants.W_OK);
+    return [];
+  } catch (error) {
+    return [`DATA_DIR: ${dataDir} cannot hold data (${reasonOf(error)}); name a folder that you may write to`];
+  }
+}
+
+/** Each folder by itself: Node makes all of a path in one call, which does not end where folders cannot be made. */
+async function makeDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  });
+  if (found?.isDirectory() === true) return;
+  if (found !== null) throw new Error('it is a file');
+  await makeDirectory(dirname(path));
+  await mkdir(path).catch((error: unknown) => {
+    // Another process has made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
