@@ -15,7 +15,7 @@ import { SkeletonBlock } from '../ui/skeleton.js';
 import { Tabs } from '../ui/tabs.js';
 
 const route = getRouteApi('/inside/samples');
-const EXAMPLE_URL = 'https://example.com/webhooks/gapless';
+const EXAMPLE = { url: 'https://example.com/webhooks/gapless', ordering: { by: 'none', batch: 1 } } as const;
 
 export function SamplesPage() {
   const mayRead = useScope('webhooks:read');
@@ -68,7 +68,7 @@ export function SamplesPage() {
               text: LANGUAGE_NAMES[language],
               content: (
                 <CodeBlock
-                  text={receiverSample(language, chosen?.url ?? EXAMPLE_URL)}
+                  text={receiverSample(language, chosen ?? EXAMPLE)}
                   what={`${LANGUAGE_NAMES[language]} sample`}
                   title={LANGUAGE_COMMANDS[language]}
                 />

@@ -1,5 +1,7 @@
+import type { SampleParts } from './receiver-sample.js';
+
 /** Returns a receiver in Go that needs only the standard library. */
-export function goSample(path: string, about: string): string {
+export function goSample({ path, about, hasBatches }: SampleParts): string {
   return String.raw`// ${about}
 package main
 
@@ -49,6 +51,12 @@ func isGenuine(header string, body []byte) bool {
 	return false
 }
 
+type Event struct {
+	ID    string
+	Seq   int64
+	Event string
+}
+
 func receive(response http.ResponseWriter, request *http.Request) {
 	// The bytes as they came: parsed and printed again they would be others.
 	body, err := io.ReadAll(request.Body)
@@ -60,17 +68,7 @@ func receive(response http.ResponseWriter, request *http.Request) {
 		http.Error(response, "not genuine", http.StatusUnauthorized)
 		return
 	}
-	var event struct {
-		ID    string
-		Seq   int64
-		Event string
-	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		http.Error(response, "not JSON", http.StatusBadRequest)
-		return
-	}
-	// The same event can come more than once: remember event.ID, and answer before the real work.
-	log.Println(event.Seq, event.Event, event.ID)
+${hasBatches ? LIST : ONE}
 	response.WriteHeader(http.StatusNoContent)
 }
 
@@ -80,3 +78,21 @@ func main() {
 }
 `;
 }
+
+const ONE = `	var event Event
+	if err := json.Unmarshal(body, &event); err != nil {
+		http.Error(response, "not JSON", http.StatusBadRequest)
+		return
+	}
+	// The same event can come more than once: remember event.ID, and answer before the real work.
+	log.Println(event.Seq, event.Event, event.ID)`;
+
+const LIST = `	var batch struct{ Events []Event }
+	if err := json.Unmarshal(body, &batch); err != nil {
+		http.Error(response, "not JSON", http.StatusBadRequest)
+		return
+	}
+	for _, event := range batch.Events {
+		// The same event can come more than once: remember event.ID, and answer before the real work.
+		log.Println(event.Seq, event.Event, event.ID)
+	}`;

@@ -1,5 +1,7 @@
+import type { SampleParts } from './receiver-sample.js';
+
 /** Returns a receiver in Node.js that needs no packages. */
-export function nodeSample(path: string, about: string): string {
+export function nodeSample({ path, about, hasBatches }: SampleParts): string {
   return String.raw`// ${about}
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -26,14 +28,21 @@ createServer((request, response) => {
     // The bytes as they came: parsed and printed again they would be others.
     const body = Buffer.concat(chunks);
     if (!isGenuine(request.headers['x-service-signature'], body)) return response.writeHead(401).end();
-    const event = JSON.parse(body);
-    // The same event can come more than once: remember event.id, and answer before the real work.
-    console.log(event.seq, event.event, event.id);
+${hasBatches ? LIST : ONE}
     response.writeHead(204).end();
   });
 }).listen(Number(process.env.PORT ?? 8080));
 `;
 }
+
+const ONE = `    const event = JSON.parse(body);
+    // The same event can come more than once: remember event.id, and answer before the real work.
+    console.log(event.seq, event.event, event.id);`;
+
+const LIST = `    for (const event of JSON.parse(body).events) {
+      // The same event can come more than once: remember event.id, and answer before the real work.
+      console.log(event.seq, event.event, event.id);
+    }`;
 
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, String.raw`\$&`)}'`;

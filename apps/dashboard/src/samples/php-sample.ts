@@ -1,5 +1,7 @@
+import type { SampleParts } from './receiver-sample.js';
+
 /** Returns a receiver in PHP 8 that needs no packages. */
-export function phpSample(path: string, about: string): string {
+export function phpSample({ path, about, hasBatches }: SampleParts): string {
   return String.raw`<?php
 // ${about}
 declare(strict_types=1);
@@ -36,12 +38,19 @@ if (!isGenuine($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body, getenv('GAPLES
     http_response_code(401);
     exit;
 }
-$event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
-// The same event can come more than once: remember $event['id'], and answer before the real work.
-error_log("{$event['seq']} {$event['event']} {$event['id']}");
+${hasBatches ? LIST : ONE}
 http_response_code(204);
 `;
 }
+
+const ONE = `$event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+// The same event can come more than once: remember $event['id'], and answer before the real work.
+error_log("{$event['seq']} {$event['event']} {$event['id']}");`;
+
+const LIST = `foreach (json_decode($body, true, flags: JSON_THROW_ON_ERROR)['events'] as $event) {
+    // The same event can come more than once: remember $event['id'], and answer before the real work.
+    error_log("{$event['seq']} {$event['event']} {$event['id']}");
+}`;
 
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, String.raw`\$&`)}'`;

@@ -1,5 +1,7 @@
+import type { SampleParts } from './receiver-sample.js';
+
 /** Returns a receiver in Python 3 that needs only the standard library. */
-export function pythonSample(path: string, about: string): string {
+export function pythonSample({ path, about, hasBatches }: SampleParts): string {
   return String.raw`# ${about}
 import hashlib
 import hmac
@@ -34,9 +36,7 @@ class Receiver(BaseHTTPRequestHandler):
             return self.answer(404)
         if not is_genuine(self.headers.get("X-Service-Signature"), body):
             return self.answer(401)
-        event = json.loads(body)
-        # The same event can come more than once: remember event["id"], and answer before the real work.
-        print(event["seq"], event["event"], event["id"], flush=True)
+${hasBatches ? LIST : ONE}
         self.answer(204)
 
     def answer(self, status):
@@ -47,3 +47,11 @@ class Receiver(BaseHTTPRequestHandler):
 ThreadingHTTPServer(("", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()
 `;
 }
+
+const ONE = `        event = json.loads(body)
+        # The same event can come more than once: remember event["id"], and answer before the real work.
+        print(event["seq"], event["event"], event["id"], flush=True)`;
+
+const LIST = `        for event in json.loads(body)["events"]:
+            # The same event can come more than once: remember event["id"], and answer before the real work.
+            print(event["seq"], event["event"], event["id"], flush=True)`;

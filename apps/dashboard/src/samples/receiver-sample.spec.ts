@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,53 +11,78 @@ import { LANGUAGES } from './languages.js';
 import { receiverSample } from './receiver-sample.js';
 
 const SECRET = 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
+const ORDERING = { by: 'endpoint', batch: 1 } as const;
 const URL_OF_MINE = "https://shop.example.com/it's/hook?tenant=7";
 const PATH = "/it's/hook?tenant=7";
 const BODY = '{"id":"evt_1","seq":4128,"event":"ticket.created","data":{"a":1.0}}';
 
+/** Starts the receiver, which prints what it gets. */
+async function startReceiver(batch: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'gapless-sample-'));
+  const file = join(directory, 'receiver.mjs');
+  writeFileSync(file, receiverSample('node', { url: URL_OF_MINE, ordering: { by: 'endpoint', batch } }));
+  const port = await freePort();
+  const env = { ...process.env, GAPLESS_SECRET: SECRET, PORT: String(port) };
+  const running = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  let printed = '';
+  running.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
+  await eventually(() => fetch(`http://127.0.0.1:${port}/`));
+  return {
+    port,
+    printed: () => printed,
+    async stop() {
+      running.kill();
+      await once(running, 'exit');
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+interface Push {
+  readonly port: number;
+  readonly header?: string;
+  /** What is signed. */
+  readonly signed?: string;
+  readonly body?: string;
+  readonly path?: string;
+  readonly secret?: string;
+  readonly ageSeconds?: number;
+}
+
+async function push({ port, signed = BODY, body = signed, ...changes }: Push): Promise<number> {
+  const at = Math.floor(Date.now() / 1_000) - (changes.ageSeconds ?? 0);
+  const signature = createHmac('sha256', changes.secret ?? SECRET)
+    .update(`${at}.${signed}`)
+    .digest('hex');
+  const { status } = await fetch(`http://127.0.0.1:${port}${changes.path ?? PATH}`, {
+    method: 'POST',
+    headers: { 'x-service-signature': changes.header ?? `t=${at},v1=${signature}` },
+    body,
+  });
+  return status;
+}
+
 describe('the sample for Node.js', () => {
-  let directory: string;
-  let receiver: ChildProcess;
+  let receiver: Awaited<ReturnType<typeof startReceiver>>;
   let port: number;
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gapless-sample-'));
-    const file = join(directory, 'receiver.mjs');
-    writeFileSync(file, receiverSample('node', URL_OF_MINE));
-    port = await freePort();
-    const env = { ...process.env, GAPLESS_SECRET: SECRET, PORT: String(port) };
-    receiver = spawn(process.execPath, [file], { env, stdio: 'ignore' });
-    await eventually(() => fetch(`http://127.0.0.1:${port}/`));
+    receiver = await startReceiver(1);
+    ({ port } = receiver);
   });
 
   afterAll(async () => {
-    receiver.kill();
-    await once(receiver, 'exit');
-    rmSync(directory, { recursive: true });
+    await receiver.stop();
   });
 
-  async function push(changes: {
-    header?: string;
-    body?: string;
-    path?: string;
-    secret?: string;
-    ageSeconds?: number;
-  }) {
-    const at = Math.floor(Date.now() / 1_000) - (changes.ageSeconds ?? 0);
-    const signature = createHmac('sha256', changes.secret ?? SECRET)
-      .update(`${at}.${BODY}`)
-      .digest('hex');
-    const { status } = await fetch(`http://127.0.0.1:${port}${changes.path ?? PATH}`, {
-      method: 'POST',
-      headers: { 'x-service-signature': changes.header ?? `t=${at},v1=${signature}` },
-      body: changes.body ?? BODY,
-    });
-    return status;
-  }
-
   it('takes what is genuine', async () => {
-    expect(await push({})).toBe(204);
-    expect(await push({ ageSeconds: 290 })).toBe(204);
+    expect(await push({ port })).toBe(204);
+    expect(await push({ port, ageSeconds: 290 })).toBe(204);
+    await eventually(() => {
+      expect(receiver.printed()).toBe('4128 ticket.created evt_1\n'.repeat(2));
+    });
   });
 
   it('takes what one of two secrets has signed, as during a rotation', async () => {
@@ -65,9 +90,9 @@ describe('the sample for Node.js', () => {
     const [mine = '', other = ''] = [SECRET, 'whsec_other'].map((secret) =>
       createHmac('sha256', secret).update(`${at}.${BODY}`).digest('hex'),
     );
-    expect(await push({ header: `t=${at},v1=${mine},v1=${other}` })).toBe(204);
-    expect(await push({ header: `t=${at},v1=${other},v1=${mine}` })).toBe(204);
-    expect(await push({ header: `t=${at},v1=${other},v1=${other}` })).toBe(401);
+    expect(await push({ port, header: `t=${at},v1=${mine},v1=${other}` })).toBe(204);
+    expect(await push({ port, header: `t=${at},v1=${other},v1=${mine}` })).toBe(204);
+    expect(await push({ port, header: `t=${at},v1=${other},v1=${other}` })).toBe(401);
   });
 
   it.each([
@@ -76,20 +101,30 @@ describe('the sample for Node.js', () => {
     ['an old signature', { ageSeconds: 310 }],
     ['no well-formed header', { header: 'v1=abc' }],
   ])('refuses %s with 401', async (_, changes) => {
-    expect(await push(changes)).toBe(401);
+    expect(await push({ port, ...changes })).toBe(401);
   });
 
   it('answers at the path of the endpoint alone', async () => {
-    expect(await push({ path: '/' })).toBe(404);
+    expect(await push({ port, path: '/' })).toBe(404);
+  });
+
+  it('takes each event of a list when the endpoint gets lists', async () => {
+    const ofLists = await startReceiver(20);
+    const other = BODY.replace('4128', '4129').replace('evt_1', 'evt_2');
+    expect(await push({ port: ofLists.port, signed: `{"events":[${BODY},${other}]}` })).toBe(204);
+    await eventually(() => {
+      expect(ofLists.printed()).toBe('4128 ticket.created evt_1\n4129 ticket.created evt_2\n');
+    });
+    await ofLists.stop();
   });
 });
 
 describe('the samples', () => {
   it.each(LANGUAGES)('for %s say which endpoint they are for', (language) => {
-    expect(receiverSample(language, URL_OF_MINE)).toContain(URL_OF_MINE);
+    expect(receiverSample(language, { url: URL_OF_MINE, ordering: ORDERING })).toContain(URL_OF_MINE);
   });
 
   it('for PHP hold no end of PHP in what comes from a url', () => {
-    expect(receiverSample('php', 'https://example.com/a?>b')).not.toContain('?>');
+    expect(receiverSample('php', { url: 'https://example.com/a?>b', ordering: ORDERING })).not.toContain('?>');
   });
 });

@@ -1,20 +1,33 @@
+import type { Endpoint } from '../api/resources.js';
 import { goSample } from './go-sample.js';
 import type { Language } from './languages.js';
 import { nodeSample } from './node-sample.js';
 import { phpSample } from './php-sample.js';
 import { pythonSample } from './python-sample.js';
 
-const SAMPLES: Readonly<Record<Language, (path: string, about: string) => string>> = {
+/** What differs between the samples of one language. */
+export interface SampleParts {
+  readonly path: string;
+  /** For a comment. */
+  readonly about: string;
+  /** Whether a request has a list of events. */
+  readonly hasBatches: boolean;
+}
+
+const SAMPLES: Readonly<Record<Language, (parts: SampleParts) => string>> = {
   node: nodeSample,
   python: pythonSample,
   go: goSample,
   php: phpSample,
 };
 
-/** Returns a complete receiver for the endpoint at this url, which verifies pushes. */
-export function receiverSample(language: Language, endpointUrl: string): string {
-  const { pathname, search } = new URL(endpointUrl);
-  // The url is shown in a comment, and must not be able to end it.
-  const about = `Receives what Gapless pushes to ${new URL(endpointUrl).href.replaceAll('?>', '?%3E')}`;
-  return SAMPLES[language](language === 'go' ? pathname : pathname + search, about);
+/** Returns a complete receiver for an endpoint, which verifies pushes. */
+export function receiverSample(language: Language, { url, ordering }: Pick<Endpoint, 'url' | 'ordering'>): string {
+  const { pathname, search, href } = new URL(url);
+  return SAMPLES[language]({
+    path: language === 'go' ? pathname : pathname + search,
+    // The url must not be able to end the comment.
+    about: `Receives what Gapless pushes to ${href.replaceAll('?>', '?%3E')}`,
+    hasBatches: ordering.batch > 1,
+  });
 }

@@ -11,6 +11,7 @@ import type { DeliverySearch } from '../../deliveries/delivery-search.js';
 import { errorText } from '../../deliveries/error-text.js';
 import { useTestEndpoint } from '../../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../../endpoints/endpoint-actions.js';
+import { deliveryFacts } from '../../endpoints/delivery/delivery-facts.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
 import { failedText, hasFailedMuch } from '../../endpoints/health-of.js';
 import { familiesOf } from '../../endpoints/event-families.js';
@@ -330,6 +331,11 @@ function SettingsCard({ endpoint }: { readonly endpoint: EndpointWithHealth }) {
             </details>
           )}
         </Datum>
+        {deliveryFacts(endpoint).map(({ name, text, isCode }) => (
+          <Datum key={name} name={name}>
+            {isCode === true ? <code>{text}</code> : text}
+          </Datum>
+        ))}
         {endpoint.description !== null && (
           <Datum name="Description">
             <Name wraps>{endpoint.description}</Name>

@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { isUnusual, USUAL_DELIVERY, type ShownDelivery } from './delivery-draft.js';
+import { deliveryFacts } from './delivery-facts.js';
+
+const UNUSUAL: ShownDelivery = {
+  header_names: ['X-Tenant', 'X-Stage'],
+  auth_type: 'bearer',
+  legacy_signature: false,
+  signatures: ['hmac', 'ed25519'],
+  respect_retry_after: true,
+  disable_on_gone: true,
+  max_per_second: 5,
+  max_in_flight: 1_000,
+  ordering: { by: 'subject', batch: 20 },
+  urgent: ['ticket.created', 'lead.created'],
+  previous_sequence: true,
+  filter: 'event.seq > 3',
+};
+
+describe('the delivery settings', () => {
+  it('are left out where they are the defaults', () => {
+    expect(deliveryFacts(USUAL_DELIVERY)).toEqual([]);
+  });
+
+  it('are all shown where they differ', () => {
+    const texts = deliveryFacts(UNUSUAL).map(({ name, text }) => `${name}: ${text}`);
+    expect(texts).toEqual([
+      'Filter: event.seq > 3',
+      'Pace: At most 5 per second, 1,000 at the same time',
+      'Order: By subject',
+      'Batch: Up to 20 events in a request',
+      'Urgent: ticket.created, lead.created',
+      'Retry-After: Respected',
+      '410 Gone: Disables the endpoint',
+      'Signatures: Ed25519 too, no X-Webhook-Signature',
+      'Previous sequence: Sent',
+      'Headers: X-Tenant, X-Stage',
+      'Authorization: Bearer',
+    ]);
+  });
+
+  it.each(Object.keys(UNUSUAL) as (keyof ShownDelivery)[])('show %s by itself', (name) => {
+    const shown = { ...USUAL_DELIVERY, [name]: UNUSUAL[name] };
+    expect(isUnusual(shown)).toBe(true);
+    expect(deliveryFacts(shown).length).toBeGreaterThan(0);
+  });
+});
