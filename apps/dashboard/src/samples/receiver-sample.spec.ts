@@ -43,7 +43,7 @@ async function startReceiver(batch: number) {
 interface Push {
   readonly port: number;
   readonly header?: string;
-  /** What is signed. */
+  /** The text that the signature is of. */
   readonly signed?: string;
   readonly body?: string;
   readonly path?: string;
