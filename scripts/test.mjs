@@ -17,6 +17,8 @@ const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 const ON_TWO_CORES = '--maxWorkers=2';
 /** Its suites mostly wait for servers. */
 const WAITING = '--maxWorkers=3';
+/** Brokers of tests run for minutes. What Java's second compiler takes at each start, they would never save. */
+const SHORT_LIVED_JVM = '-XX:TieredStopAtLevel=1';
 const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
@@ -104,6 +106,9 @@ await runMain(async () => {
     ? bringOutsideClients(ROOT, console.log)
     : undefined;
 
+  if (needsServers) {
+    process.env.JAVA_TOOL_OPTIONS = [process.env.JAVA_TOOL_OPTIONS, SHORT_LIVED_JVM].filter(Boolean).join(' ');
+  }
   const reports = mkdtempSync(join(tmpdir(), 'gapless-reports-'));
   const total = { passed: 0, failed: 0 };
   const reportFile = ({ name }) => join(reports, `${name}.json`);

@@ -1,10 +1,10 @@
-import { Session } from 'node:inspector/promises';
+import { collectGarbage } from './collect-garbage.js';
 
 /** Collections that follow each other free what only the one before has let go of. */
 const COLLECTIONS = 3;
 
-async function bytesInUse(session: Session): Promise<number> {
-  for (let n = 0; n < COLLECTIONS; n++) await session.post('HeapProfiler.collectGarbage');
+async function bytesInUse(): Promise<number> {
+  for (let n = 0; n < COLLECTIONS; n++) await collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
@@ -14,16 +14,10 @@ async function bytesInUse(session: Session): Promise<number> {
  * Other code must not allocate megabytes meanwhile.
  */
 export async function heldBytes(make: () => unknown): Promise<number> {
-  const session = new Session();
-  session.connect();
-  try {
-    const before = await bytesInUse(session);
-    const made = [make()];
-    const after = await bytesInUse(session);
-    // Alive until here.
-    made.length = 0;
-    return after - before;
-  } finally {
-    session.disconnect();
-  }
+  const before = await bytesInUse();
+  const made = [make()];
+  const after = await bytesInUse();
+  // Alive until here.
+  made.length = 0;
+  return after - before;
 }

@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId, Seq } from '#libs/domain';
 import { FeedPage } from '#libs/postgres';
+import { collectGarbage } from '../../../../../test/support/collect-garbage.js';
 import { StreamRoom, type HeldText } from './stream-room.js';
 
 const [ONE, OTHER] = ['one' as ApiKeyId, 'other' as ApiKeyId];
@@ -41,12 +39,6 @@ function heldShared(key: ApiKeyId): HeldText {
   const read = room.holdShared(key, 'from 1');
   if (typeof read !== 'object' || read.held === null) throw new Error('it is not shared');
   return read.held;
-}
-
-async function collect(): Promise<void> {
-  setFlagsFromString('--expose-gc');
-  await setImmediate();
-  (runInNewContext('gc') as () => void)();
 }
 
 describe('the streams of a key', () => {
@@ -111,11 +103,11 @@ describe('the streams of a key', () => {
       release();
       return new WeakRef(text);
     });
-    await collect();
+    await collectGarbage();
     expect(texts.map((text) => text.deref() !== undefined)).toEqual(texts.map((_, nth) => nth >= 6));
     expect([6, 7, 10].map(readable)).toEqual([false, true, true]);
     jest.advanceTimersByTime(10_000);
-    await collect();
+    await collectGarbage();
     expect(texts.flatMap((text, at) => (text.deref() === undefined ? [] : [at + 1]))).toEqual([7]);
     jest.useRealTimers();
   });
@@ -127,7 +119,7 @@ describe('the streams of a key', () => {
       texts.push(held(ONE, page));
       return new WeakRef(page);
     });
-    await collect();
+    await collectGarbage();
     expect(pages.filter((page) => page.deref() !== undefined)).toEqual([]);
     for (const { release } of texts) release();
   });
