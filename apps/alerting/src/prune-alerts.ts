@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertOutbox, Store } from '#libs/postgres';
+import { AlertOutbox } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
@@ -11,7 +11,6 @@ const BATCH = 1_000;
 @Injectable()
 export class PruneAlerts extends RegularWork {
   constructor(
-    private readonly store: Store,
     private readonly outbox: AlertOutbox,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -21,7 +20,6 @@ export class PruneAlerts extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    if (!this.store.isOpen) return;
     const before = new Date(this.clock.now() - this.config.retentionMs);
     while (!signal.aborted && (await this.outbox.prune(before, BATCH)) === BATCH);
   }

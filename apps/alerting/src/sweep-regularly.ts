@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store } from '#libs/postgres';
+import { AlertClaims, AlertOutbox, ChatQueueProjection } from '#libs/postgres';
 import {
   Appender,
   ConsumerSessions,
@@ -36,7 +36,6 @@ export class SweepRegularly extends RegularWork {
   readonly #early: EarlySweeps;
 
   constructor(
-    private readonly store: Store,
     projection: ChatQueueProjection,
     claims: AlertClaims,
     outbox: AlertOutbox,
@@ -109,7 +108,6 @@ export class SweepRegularly extends RegularWork {
   }
 
   protected async act(): Promise<number | undefined> {
-    if (!this.store.isOpen) return undefined;
     const startedAt = performance.now();
     const nowMs = this.kit.clock.now();
     this.#swept(await this.#sweep.round());

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { Backlogs, Store } from '#libs/postgres';
+import { Backlogs } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { LOGGER, RegularWork } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -15,7 +15,6 @@ const LEAST_REST_MS = 10;
 @Injectable()
 export class ClearBacklogs extends RegularWork {
   constructor(
-    private readonly store: Store,
     private readonly backlogs: Backlogs,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -28,7 +27,7 @@ export class ClearBacklogs extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    if (this.store.isOpen && (await this.#measure())) await this.backlogs.alone(() => this.#clear(signal));
+    if (await this.#measure()) await this.backlogs.alone(() => this.#clear(signal));
   }
 
   protected failed(error: unknown): void {

@@ -28,7 +28,6 @@ export class KeepDays extends RegularWork {
   }
 
   protected async act(): Promise<undefined> {
-    if (!this.store.isOpen) return;
     const nowMs = this.clock.now();
     await this.#keep(this.days, nowMs);
     for (const { store, name } of this.store.feed.reachable) {

@@ -1,7 +1,8 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import { StoreNotOpenError } from '#libs/postgres';
 import { Regularly, type RegularlyOptions } from '#libs/runtime';
 
-/** Work that a process repeats by `Regularly` while it runs. */
+/** Work that a process repeats by `Regularly` while it runs. Until the store is open, it waits with back-off. */
 export abstract class RegularWork implements OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #work: Regularly;
 
@@ -10,7 +11,8 @@ export abstract class RegularWork implements OnApplicationBootstrap, BeforeAppli
       ...times,
       act: (signal) => this.act(signal),
       onFailure: (...failure) => {
-        this.failed(...failure);
+        // What opens the store reports what it waits for.
+        if (!(failure[0] instanceof StoreNotOpenError)) this.failed(...failure);
       },
     });
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertMails, Store } from '#libs/postgres';
+import { AlertMails } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
@@ -16,7 +16,6 @@ export class SendMails extends RegularWork {
   readonly #rounds: MailRounds | null = null;
 
   constructor(
-    private readonly store: Store,
     mails: AlertMails,
     @Inject(CONFIG) { smtpUrl, publicUrl }: Config,
     @Inject(CLOCK) clock: Clock,
@@ -46,7 +45,7 @@ export class SendMails extends RegularWork {
   }
 
   protected async act(): Promise<undefined> {
-    if (this.store.isOpen) await this.#rounds?.round();
+    await this.#rounds?.round();
   }
 
   protected failed(error: unknown): void {

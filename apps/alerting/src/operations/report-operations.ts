@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { FeedReader, OperationalOutbox, Store } from '#libs/postgres';
+import { FeedReader, OperationalOutbox } from '#libs/postgres';
 import { Appender, KeyPlaces } from '#libs/kafka-log';
 import { RegularWork, StageKit } from '#libs/platform';
 import { PublishOperationalEvents } from './publish-operational-events.js';
@@ -14,7 +14,6 @@ export class ReportOperations extends RegularWork {
   readonly #events: PublishOperationalEvents;
 
   constructor(
-    private readonly store: Store,
     outbox: OperationalOutbox,
     feed: FeedReader,
     appender: Appender,
@@ -35,7 +34,6 @@ export class ReportOperations extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    if (!this.store.isOpen) return;
     const published = await this.#events.round(signal);
     if (published > 0) this.kit.logger.debug({ published }, 'alerting.operations_published');
   }

@@ -16,6 +16,15 @@ export class FeedServerAwayError extends GaplessError {
   }
 }
 
+/** Something was asked before the store was opened, or after it was closed. */
+export class StoreNotOpenError extends Error {
+  override readonly name = 'StoreNotOpenError';
+
+  constructor() {
+    super('Postgres is not open');
+  }
+}
+
 /**
  * SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources. And of a connection that
  * cannot be used any more: a transaction was idle for too long, or a pooler has dropped what was prepared.
@@ -29,7 +38,7 @@ const AWAY_ERRORS = new Set([
 /** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
-  if (error instanceof FeedServerAwayError) return true;
+  if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
   return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(

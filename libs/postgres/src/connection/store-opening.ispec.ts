@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { MIGRATIONS } from '../migrations/index.js';
+import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import type { Store } from './store.js';
 import { storeOf } from '../testing/a-test-store.js';
 
@@ -95,7 +96,12 @@ describe('a store that opens', () => {
   });
 
   it('refuses, with a reason, what it is asked before', async () => {
-    await expect(aStore().prepared('one', 'select 1', [])).rejects.toThrow('no connection to Postgres yet');
+    const store = aStore();
+    const nothing = () => Promise.resolve();
+    const asked = [store.prepared('one', 'select 1', []), store.query('select 1'), store.exclusively(1, nothing)];
+    for (const { reason } of (await Promise.allSettled(asked)) as PromiseRejectedResult[]) {
+      expect([reason, isPostgresAway(reason)]).toEqual([expect.any(StoreNotOpenError), true]);
+    }
   });
 
   it('migrates once when several processes open theirs at the same moment', async () => {

@@ -12,7 +12,7 @@ import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
-import { awayReason, isPostgresAway } from './postgres-away.js';
+import { awayReason, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 
@@ -52,10 +52,10 @@ function withLoginOf(tenantDatabaseUrl: string | null, databaseUrl: string): str
   return url.href;
 }
 
-/** @throws Error before the first connection, because requests can arrive earlier */
+/** @throws StoreNotOpenError before the first connection, because requests can arrive earlier */
 function poolOf(dataSource: DataSource): Pool {
   const pool = (dataSource.driver as PostgresDriver).master as Pool | undefined;
-  if (pool === undefined) throw new Error('there is no connection to Postgres yet');
+  if (pool === undefined) throw new StoreNotOpenError();
   return pool;
 }
 
@@ -423,6 +423,7 @@ export class Store {
     dataSource: DataSource,
     act: (runner: QueryRunner, discard: () => void) => Promise<T>,
   ): Promise<T> {
+    if (!dataSource.isInitialized) throw new StoreNotOpenError();
     const runner = dataSource.createQueryRunner();
     let client: Client | undefined;
     const discard = () => {
