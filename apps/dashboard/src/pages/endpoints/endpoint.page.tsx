@@ -176,7 +176,7 @@ function FailingNotice({
   return (
     <Notice
       tone="wait"
-      title={failedText(health) ?? 'The last attempts failed'}
+      title={failingTitle(health, failures)}
       actions={
         <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Recover …
@@ -189,6 +189,12 @@ function FailingNotice({
       </p>
     </Notice>
   );
+}
+
+function failingTitle(health: EndpointWithHealth['health'], failures: number): string {
+  const failed = failedText(health);
+  if (failed === undefined) return 'The last attempts failed';
+  return failures === 0 ? `${failed}, none since it worked or was enabled` : failed;
 }
 
 /** In the places of what comes. */
