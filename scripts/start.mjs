@@ -47,7 +47,7 @@ await runMain(async () => {
       `There is no ${what} "${unknown}". Stages: ${stages}.\n\`npm start -- --help\` lists what there is.`,
     );
   }
-  const embeddedKafka = stage === 'standalone' && !process.env.KAFKA_BROKERS;
+  const embeddedKafka = stage === 'standalone' && (process.env.KAFKA_BROKERS ?? '').trim() === '';
   await bootstrap({ build: true, embeddedKafka });
 
   const main = join(ROOT, 'dist/apps', stage, 'src/main.js');

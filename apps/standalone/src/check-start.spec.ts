@@ -31,7 +31,7 @@ describe('a start', () => {
     const dataDir = join(root, 'some', 'where');
     expect(await problemsOf({}, dataDir)).toEqual([]);
     expect(existsSync(dataDir)).toBe(true);
-    expect(await problemsOf({ KAFKA_BROKERS: '', DATABASE_URL: '' }, dataDir)).toEqual([]);
+    expect(await problemsOf({ KAFKA_BROKERS: '', DATABASE_URL: ' ' }, dataDir)).toEqual([]);
   });
 
   it('names every setting that it cannot use, and the data directory, before anything runs', async () => {
@@ -43,10 +43,14 @@ describe('a start', () => {
     );
   });
 
-  it.each(['/proc/gapless', '/dev/null/gapless'])('ends when its data cannot be in %s', async (dataDir) => {
+  it.each(['/proc', '/proc/gapless', '/dev/null/gapless'])('ends when its data cannot be in %s', async (dataDir) => {
     expect(await problemsOf({}, dataDir)).toEqual([
       expect.stringMatching(/^DATA_DIR: .* cannot hold data .*; name a folder that you may write to$/),
     ]);
+  });
+
+  it('ends when Kafka would take the data directory for two', async () => {
+    expect(await problemsOf({}, join(root, 'a,b'))).toEqual([expect.stringContaining('must not have a comma')]);
   });
 
   it('ends when the port is taken that it was given', async () => {
@@ -59,6 +63,12 @@ describe('a start', () => {
     other.close();
     await once(other, 'close');
     expect(await problemsOf({ PORT: port })).toEqual([]);
+  });
+
+  it('ends when the host is not of this machine', async () => {
+    expect(await problemsOf({ HOST: '203.0.113.7' })).toEqual([
+      expect.stringMatching(/^HOST: cannot listen at 203\.0\.113\.7: .*; set HOST to an address of this machine$/),
+    ]);
   });
 
   it('needs no data directory with servers of its own', async () => {

@@ -1,5 +1,5 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { ConfigError, loadConfig, type Environment } from '#libs/runtime';
 import { assertPortFree } from './port-to-take.js';
 
@@ -26,7 +26,7 @@ export async function checkStart(environment: Environment, dataDir: string): Pro
 }
 
 function isUnset(environment: Environment, name: string): boolean {
-  return (environment[name] ?? '') === '';
+  return (environment[name] ?? '').trim() === '';
 }
 
 function withGivenLater(environment: Environment): Environment {
@@ -47,9 +47,12 @@ function settingProblems(environment: Environment): readonly string[] {
 }
 
 async function dataDirProblems(dataDir: string): Promise<readonly string[]> {
+  // Kafka takes a list of folders.
+  if (dataDir.includes(',')) return [`DATA_DIR: ${dataDir} must not have a comma`];
   try {
     await makeDirectory(resolve(dataDir));
-    await access(dataDir, constants.W_OK);
+    // Permissions alone do not say it: some file systems refuse whatever they show.
+    await rmdir(await mkdtemp(join(dataDir, '.check-')));
     return [];
   } catch (error) {
     return [`DATA_DIR: ${dataDir} cannot hold data (${reasonOf(error)}); name a folder that you may write to`];

@@ -23,10 +23,9 @@ function hostOf(environment: Environment): string {
   return host === '' ? '127.0.0.1' : host;
 }
 
-/** @throws ListenError when the environment names a port that cannot be taken */
+/** @throws ListenError when the environment names a host or a port that cannot be taken */
 export async function assertPortFree(environment: Environment): Promise<void> {
-  const wanted = environment['PORT']?.trim() ?? '';
-  if (wanted !== '') await assertFree(hostOf(environment), Number(wanted));
+  await assertFree(hostOf(environment), Number(environment['PORT']?.trim() ?? ''));
 }
 
 /** Returns the configured port. Without one, it is the usual port if that is free, otherwise any. */

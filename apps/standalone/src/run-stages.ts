@@ -30,7 +30,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
   // If the environment names its brokers, their operators decide about topics.
-  if (!process.env['KAFKA_BROKERS']) await fitOwnTopics(environment, { print, signal });
+  if ((process.env['KAFKA_BROKERS'] ?? '').trim() === '') await fitOwnTopics(environment, { print, signal });
   pushing.start(environment);
   const lost = new AbortController();
   const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);

@@ -21,7 +21,7 @@ const running: EmbeddedStack[] = [];
 const children: number[] = [];
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gapless-embedded-'));
+  directory = mkdtempSync(join(tmpdir(), 'gapless größe '));
 });
 
 afterEach(async () => {

@@ -73,9 +73,13 @@ describe('a long poll', () => {
     }
   });
 
-  it('reads at its end, also when it was not woken', async () => {
-    await poll(4, 10_000);
+  it.each([
+    ['without a read before', 4],
+    ['after a read that found nothing', undefined],
+  ])('reads at its end, also when it was not woken, %s', async (_, earlier) => {
+    if (earlier !== undefined) await poll(earlier, 10_000);
     const waiting = poll(5, 50);
+    await aMoment();
     head++;
     expect(await waiting).toMatchObject({ isEmpty: false, headSeq: 6 });
   });
@@ -87,6 +91,13 @@ describe('a long poll', () => {
     for (const watch of orgHead.watches) watch.check();
     expect(await waiting).toMatchObject({ isEmpty: true, headSeq: 5, oldestSeq: 1 });
     expect(asked).toHaveLength(1);
+  });
+
+  it('gives a reader whose credentials have ended nothing that came since, though nobody has said that they ended', async () => {
+    await poll(4, 10_000);
+    const waiting = poll(5, 10_000, () => Promise.resolve(false));
+    append();
+    expect(await waiting).toMatchObject({ isEmpty: true, headSeq: 5 });
   });
 
   it('leaves nothing behind when its client has gone', async () => {

@@ -3,7 +3,6 @@ import type { Clock, OrgId, Seq } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
-import type { Waited } from './head-watch.js';
 import { SharedReads } from './shared-reads.js';
 
 /** The members of a page that following needs. */
@@ -50,22 +49,30 @@ export class FeedFollower {
     if (signal.aborted) end();
     const untilDeadline = () => watch.wait(Math.max(0, deadlineMs - this.clock.now()));
     try {
-      let page: FeedPage | undefined;
+      let query = asked;
+      const read = async (): Promise<FeedPage> => {
+        watch.reset();
+        const page = await this.reads.page(orgId, query);
+        query = { ...query, since: positionAfter(query, page) };
+        watch.seen(query.since, page.headSeq);
+        return page;
+      };
       // Most long polls come right after the answer to the one before, and a read would find nothing.
-      let waited: Waited = watch.isAtHead ? await untilDeadline() : 'moved';
-      for (let query = asked; ;) {
-        if (waited === 'moved') {
-          watch.reset();
-          page = await this.reads.page(orgId, query);
-          query = { ...query, since: positionAfter(query, page) };
-          watch.seen(query.since, page.headSeq);
-          if (!page.isEmpty) return page;
-          waited = await untilDeadline();
-        }
-        while (waited === 'check' && (await isInForce())) waited = await untilDeadline();
-        if (waited === 'timeout') return page ?? (await this.reads.page(orgId, query));
-        if (waited !== 'moved') return page ?? emptyPage(query, await this.reads.bounds(orgId));
+      if (!watch.isAtHead) {
+        const page = await read();
+        if (!page.isEmpty) return page;
       }
+      for (;;) {
+        const waited = await untilDeadline();
+        if (waited === 'ended') break;
+        const before = query;
+        // A wait may end without a notification of what has come.
+        const page = waited === 'check' ? undefined : await read();
+        // What has come meanwhile may be newer than the end of the credentials.
+        if (!(await isInForce())) return emptyPage(before, await this.reads.bounds(orgId));
+        if (page !== undefined && (waited === 'timeout' || !page.isEmpty)) return page;
+      }
+      return emptyPage(query, await this.reads.bounds(orgId));
     } finally {
       signal.removeEventListener('abort', end);
       watch.close();

@@ -112,6 +112,11 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
 
   readonly #hearsAll = (): boolean => this.#main.isListening && this.#others.every(({ isListening }) => isListening);
 
+  /** Notes what a read has found, if the org's head is known. */
+  raise(orgId: OrgId, seq: Seq): void {
+    this.#heads.get(orgId)?.raise(seq);
+  }
+
   moved(orgId: OrgId, seq: Seq): void {
     this.#heads.get(orgId)?.moved(seq);
   }

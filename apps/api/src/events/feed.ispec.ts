@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
-import { FeedProjection, FeedReader, Store } from '#libs/postgres';
+import { CREDENTIALS_FORGOTTEN_MS, FeedProjection, FeedReader, Store } from '#libs/postgres';
 import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../../../test/support/api-client.js';
@@ -266,6 +266,7 @@ describe('the feed', () => {
     /** What a stream has sent so far. */
     class Stream {
       text = '';
+      hasEnded = false;
       readonly #ending = new AbortController();
       response!: Response;
 
@@ -286,6 +287,7 @@ describe('the feed', () => {
         } catch {
           // Closed by the test, or with the process.
         }
+        this.hasEnded = true;
       }
 
       get ids(): readonly number[] {
@@ -309,6 +311,27 @@ describe('the feed', () => {
       });
       expect(open.ids).toEqual([4]);
       open.close();
+    });
+
+    it('brings nothing that came after its key was revoked, though no notification says so', async () => {
+      const org = await anOrgWith();
+      const open = await Stream.open(org);
+      const waiting = org.page('?wait=30');
+      await org.feed({});
+      await eventually(() => {
+        expect(open.ids).toEqual([1]);
+      });
+      await waiting;
+      const late = org.page('?wait=30&since=1');
+      await delay(100);
+      await app.app.get(Store).query('update api_keys set revoked_at = now() where org_id = $1', [org.id]);
+      await delay(CREDENTIALS_FORGOTTEN_MS);
+      await org.feed({});
+      expect(await late).toMatchObject({ seqs: [], next: null, head: 1 });
+      await eventually(() => {
+        expect(open.hasEnded).toBe(true);
+      });
+      expect(open.ids).toEqual([1]);
     });
 
     it('begins after since, and Last-Event-ID wins over it', async () => {

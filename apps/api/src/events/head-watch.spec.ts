@@ -55,6 +55,15 @@ describe('whether a reader is at the head', () => {
     expect(watchAfter(SIX).isAtHead).toBe(true);
   });
 
+  it('ends with any read that finds more', () => {
+    head.raise(NINE);
+    expect(watchAfter(NINE).isAtHead).toBe(false);
+    read(watchAfter(FIVE), FIVE);
+    head.raise(SIX);
+    expect(watchAfter(FIVE).isAtHead).toBe(false);
+    expect(watchAfter(SIX).isAtHead).toBe(true);
+  });
+
   it('does not go back with a read that began before a notification', () => {
     const watch = watchAfter(NINE);
     read(watch, FIVE, () => {

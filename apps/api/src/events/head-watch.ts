@@ -16,7 +16,13 @@ export class OrgHead {
 
   /** Notes that the feed has reached `seq`. */
   note(seq: Seq): void {
-    if (this.#known === null || seq > this.#known) this.#known = seq;
+    if (this.#known === null) this.#known = seq;
+    else this.raise(seq);
+  }
+
+  /** Notes that the feed has reached `seq`, if its head is known. */
+  raise(seq: Seq): void {
+    if (this.#known !== null && seq > this.#known) this.#known = seq;
   }
 
   /** Wakes the readers. @param seq the new head; `null` if it may have moved without a notification */

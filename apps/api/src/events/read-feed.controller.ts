@@ -110,9 +110,13 @@ export class ReadFeedController {
   ): AsyncGenerator<string | Buffer, void, undefined> {
     yield STREAM_START;
     for await (const page of pages) {
-      if (page !== null) yield* piecesOf(page.held);
-      else if (await this.authenticator.isInForce(request)) yield STREAM_KEEP_ALIVE;
-      else return;
+      // Also before events: a notification of the end of the credentials may be late, or lost.
+      if (!(await this.authenticator.isInForce(request))) {
+        page?.held?.release();
+        return;
+      }
+      if (page === null) yield STREAM_KEEP_ALIVE;
+      else yield* piecesOf(page.held);
     }
   }
 }

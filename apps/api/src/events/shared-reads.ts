@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Clock, OrgId } from '#libs/domain';
 import { FeedReader, type FeedBounds, type FeedPage, type FeedQuery } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
+import { FeedHeads } from './feed-heads.js';
 import { Turns } from './turns.js';
 
 /** A page has up to 8 MB, and several times that while it is made. */
@@ -20,6 +21,7 @@ export class SharedReads {
 
   constructor(
     private readonly feed: FeedReader,
+    private readonly heads: FeedHeads,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -28,7 +30,11 @@ export class SharedReads {
     return shared(
       this.#pages,
       pageName(orgId, query),
-      () => this.feed.page(orgId, query, this.clock.now()),
+      async () => {
+        const page = await this.feed.page(orgId, query, this.clock.now());
+        this.heads.raise(orgId, page.headSeq);
+        return page;
+      },
       (read) => this.#pageTurns.of(orgId, read),
     );
   }

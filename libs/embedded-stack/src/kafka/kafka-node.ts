@@ -65,7 +65,8 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const classes = `${KAFKA_JARS}.jsa`;
   const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
   const flags = [...sharing, ...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(KAFKA_JARS, '*')];
-  const env = serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS');
+  // Without a locale of UTF-8, Java cannot open files whose paths have other letters than ASCII.
+  const env = { ...serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS'), LC_ALL: 'C.UTF-8' };
   let nodeId = 0;
   let launchId = '';
 

@@ -102,9 +102,11 @@ export function kafkaServerProperties(o: {
     .join('');
 }
 
-/** Escapes a value of a properties file: only the backslash is special there. */
+/** Escapes a value of a properties file, which Java reads as Latin-1. */
 function escapeProperty(value: string): string {
-  return value.replaceAll('\\', '\\\\');
+  return value
+    .replaceAll('\\', '\\\\')
+    .replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The logging settings: a file that is rolled at 10 MB, with one older file. */

@@ -19,8 +19,8 @@ export interface HeadNotificationsOptions {
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** A connection that broke silently is noticed within both of these times, milliseconds. */
-const HEARTBEAT_MS = 10_000;
-const QUERY_TIMEOUT_MS = 5_000;
+const HEARTBEAT_MS = 3_000;
+const QUERY_TIMEOUT_MS = 3_000;
 
 /** Listens on one connection for new heads of feeds and for ended credentials, and reconnects without a limit. */
 export class HeadNotifications {
