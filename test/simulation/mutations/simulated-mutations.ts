@@ -159,9 +159,9 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'unfinished-committed',
     breaks: 'the offset moves behind a batch that is not finished yet',
-    file: 'libs/kafka-log/src/consuming/batch-consumer.ts',
-    find: '      void unfinished.add(async () => {',
-    replace: '      this.#reached(topic, partition, firstOffset, nextOffset);\n      void unfinished.add(async () => {',
+    file: 'apps/dispatcher/src/routing/route-log.handler.ts',
+    find: '    stay.unfinished.push(large);',
+    replace: '    for (const { record } of left) record.close();\n    stay.unfinished.push(large);',
   },
   {
     name: 'chain-not-awaited',
