@@ -1,6 +1,6 @@
 import { OperatorError } from '#libs/domain';
 
-/** What is wrong with a port, and not with the host. */
+/** Causes that concern the port, and not the host. */
 const OF_PORTS = new Set(['EADDRINUSE', 'EACCES']);
 
 /** A process cannot listen where its settings say. */
