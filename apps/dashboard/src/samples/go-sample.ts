@@ -1,4 +1,4 @@
-import type { SampleParts } from './receiver-sample.js';
+import type { SampleParts } from './sample-parts.js';
 
 /** Returns a receiver in Go that needs only the standard library. */
 export function goSample({ path, about, hasBatches }: SampleParts): string {

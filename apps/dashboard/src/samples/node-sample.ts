@@ -1,4 +1,4 @@
-import type { SampleParts } from './receiver-sample.js';
+import type { SampleParts } from './sample-parts.js';
 
 /** Returns a receiver in Node.js that needs no packages. */
 export function nodeSample({ path, about, hasBatches }: SampleParts): string {

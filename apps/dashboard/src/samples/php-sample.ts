@@ -1,4 +1,4 @@
-import type { SampleParts } from './receiver-sample.js';
+import type { SampleParts } from './sample-parts.js';
 
 /** Returns a receiver in PHP 8 that needs no packages. */
 export function phpSample({ path, about, hasBatches }: SampleParts): string {

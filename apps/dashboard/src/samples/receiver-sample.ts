@@ -4,15 +4,7 @@ import type { Language } from './languages.js';
 import { nodeSample } from './node-sample.js';
 import { phpSample } from './php-sample.js';
 import { pythonSample } from './python-sample.js';
-
-/** What differs between the samples of one language. */
-export interface SampleParts {
-  readonly path: string;
-  /** For a comment. */
-  readonly about: string;
-  /** Whether a request has a list of events. */
-  readonly hasBatches: boolean;
-}
+import type { SampleParts } from './sample-parts.js';
 
 const SAMPLES: Readonly<Record<Language, (parts: SampleParts) => string>> = {
   node: nodeSample,
