@@ -1,14 +1,11 @@
 import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, loadConfig, type Environment } from '#libs/runtime';
+import { isGiven } from './is-given.js';
 import { assertPortFree } from './port-to-take.js';
 
-/** Values that the embedded servers give later, in the form of the real ones. */
-const GIVEN_LATER = {
-  KAFKA_BROKERS: '127.0.0.1:9092',
-  DATABASE_URL: 'postgresql://127.0.0.1/gapless',
-  SECRET_ENCRYPTION_KEYS: `embedded:${Buffer.alloc(32, 1).toString('base64')}`,
-};
+/** A key in the form of the one that is made later. */
+const SOME_KEY = `embedded:${Buffer.alloc(32, 1).toString('base64')}`;
 
 /**
  * Checks the settings, the data directory and the port before the servers start, so that a mistake ends the start at
@@ -16,7 +13,7 @@ const GIVEN_LATER = {
  * @throws ConfigError with every problem at once; ListenError
  */
 export async function checkStart(environment: Environment, dataDir: string): Promise<void> {
-  const usesOwnServers = isUnset(environment, 'KAFKA_BROKERS') || isUnset(environment, 'DATABASE_URL');
+  const usesOwnServers = !isGiven(environment, 'KAFKA_BROKERS') || !isGiven(environment, 'DATABASE_URL');
   const problems = [
     ...settingProblems(usesOwnServers ? withGivenLater(environment) : environment),
     ...(usesOwnServers ? await dataDirProblems(dataDir) : []),
@@ -25,15 +22,14 @@ export async function checkStart(environment: Environment, dataDir: string): Pro
   await assertPortFree(environment);
 }
 
-function isUnset(environment: Environment, name: string): boolean {
-  return (environment[name] ?? '').trim() === '';
-}
-
+/** Adds what the embedded servers give later, in the form of the real values. */
 function withGivenLater(environment: Environment): Environment {
-  const missing = Object.entries(GIVEN_LATER).filter(
-    ([name]) => environment[name] === undefined || (name !== 'SECRET_ENCRYPTION_KEYS' && isUnset(environment, name)),
-  );
-  return { ...environment, ...Object.fromEntries(missing) };
+  return {
+    SECRET_ENCRYPTION_KEYS: SOME_KEY,
+    ...environment,
+    ...(isGiven(environment, 'KAFKA_BROKERS') ? {} : { KAFKA_BROKERS: '127.0.0.1:9092' }),
+    ...(isGiven(environment, 'DATABASE_URL') ? {} : { DATABASE_URL: 'postgresql://127.0.0.1/gapless' }),
+  };
 }
 
 function settingProblems(environment: Environment): readonly string[] {

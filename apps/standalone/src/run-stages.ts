@@ -5,6 +5,7 @@ import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local
 import { Metrics } from '#libs/telemetry';
 import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
 import { STAGES, startStep, untilAborted, type Environment, type HealthBoard } from '#libs/runtime';
+import { isGiven } from './is-given.js';
 import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
 import { stageModules } from './stage-modules.js';
@@ -30,7 +31,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
     ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
     : given;
   // If the environment names its brokers, their operators decide about topics.
-  if ((process.env['KAFKA_BROKERS'] ?? '').trim() === '') await fitOwnTopics(environment, { print, signal });
+  if (!isGiven(process.env, 'KAFKA_BROKERS')) await fitOwnTopics(environment, { print, signal });
   pushing.start(environment);
   const lost = new AbortController();
   const died = Promise.race([pushing.died, ...servers.map((server) => server.died)]);

@@ -1,5 +1,6 @@
 import { ConfigError, SETTINGS, type Environment } from '#libs/runtime';
 import { forgetMembers, startEmbeddedKafka, startEmbeddedPostgres } from '#libs/embedded-stack';
+import { isGiven } from './is-given.js';
 
 export interface Server {
   stop(): Promise<void>;
@@ -27,12 +28,8 @@ async function forgetTheDead(brokers: string, { print, signal }: ServersToStart)
 /** Settings of the access to brokers that Gapless does not start itself. */
 const ACCESS_SETTINGS = [SETTINGS.kafkaTls, SETTINGS.kafkaSasl, SETTINGS.kafkaUsername, SETTINGS.kafkaPassword];
 
-function isGiven(name: string): boolean {
-  return (process.env[name] ?? '').trim() !== '';
-}
-
 function isUsed(name: string): boolean {
-  return isGiven(name) && process.env[name]?.trim() !== 'false';
+  return isGiven(process.env, name) && process.env[name]?.trim() !== 'false';
 }
 
 /**
@@ -41,15 +38,15 @@ function isUsed(name: string): boolean {
  */
 export async function startServers(parts: ServersToStart): Promise<Environment> {
   const { servers, dataDir, print, signal } = parts;
-  const unused = isGiven('KAFKA_BROKERS') ? [] : ACCESS_SETTINGS.filter(({ name }) => isUsed(name));
+  const unused = isGiven(process.env, 'KAFKA_BROKERS') ? [] : ACCESS_SETTINGS.filter(({ name }) => isUsed(name));
   if (unused.length > 0) {
     throw new ConfigError(
       unused.map(({ name }) => `${name} is set, but KAFKA_BROKERS is not, and the embedded broker needs no sign-in`),
     );
   }
   const options = { dataDir, log: print, signal };
-  const kafka = isGiven('KAFKA_BROKERS') ? null : startEmbeddedKafka(options);
-  const postgres = isGiven('DATABASE_URL') ? null : startEmbeddedPostgres(options);
+  const kafka = isGiven(process.env, 'KAFKA_BROKERS') ? null : startEmbeddedKafka(options);
+  const postgres = isGiven(process.env, 'DATABASE_URL') ? null : startEmbeddedPostgres(options);
   // This runs while Postgres starts, and before any stage joins its group.
   const forgotten = kafka?.then(({ brokers }) => forgetTheDead(brokers, parts)).catch(() => undefined);
   const started = await Promise.allSettled([kafka, postgres]);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
 import { CREDENTIALS_FORGOTTEN_MS, FeedProjection, FeedReader, Store } from '#libs/postgres';
 import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
@@ -12,7 +12,9 @@ import { aGapless, type GaplessUnderTest } from '../../../../test/support/gaples
 import { anEventId, anOrgId, aWidgetId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { ApiModule } from '../api.module.js';
+import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { apiHttp } from '../http/api-http.js';
+import { StreamRoom } from './streams/stream-room.js';
 
 const DAY_MS = 86_400_000;
 
@@ -332,6 +334,25 @@ describe('the feed', () => {
         expect(open.hasEnded).toBe(true);
       });
       expect(open.ids).toEqual([1]);
+    });
+
+    it('leaves no page in memory when its credentials cannot be checked', async () => {
+      const org = await anOrgWith();
+      const room = app.app.get(StreamRoom, { strict: false });
+      const open = await Stream.open(org);
+      const hold = jest.spyOn(room, 'hold');
+      const check = jest
+        .spyOn(app.app.get(RequestAuthenticator, { strict: false }), 'isInForce')
+        .mockRejectedValueOnce(new Error('Postgres is away'));
+      await org.feed({});
+      await eventually(() => {
+        expect(open.hasEnded).toBe(true);
+      });
+      const [key = ''] = hold.mock.calls[0] ?? [];
+      hold.mockRestore();
+      check.mockRestore();
+      const isEmpty = room.wait(key, Infinity, new AbortController().signal).then(() => true);
+      expect([open.ids, await Promise.race([isEmpty, delay(500, false)])]).toEqual([[], true]);
     });
 
     it('begins after since, and Last-Event-ID wins over it', async () => {

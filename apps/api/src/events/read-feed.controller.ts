@@ -14,7 +14,7 @@ import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } fr
 import { OpenStreams } from './streams/open-streams.js';
 import { SharedReads } from './shared-reads.js';
 import { StreamPages } from './streams/stream-pages.js';
-import type { HeldText, StreamPage } from './streams/stream-room.js';
+import type { StreamPage } from './streams/stream-room.js';
 import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 
@@ -110,13 +110,14 @@ export class ReadFeedController {
   ): AsyncGenerator<string | Buffer, void, undefined> {
     yield STREAM_START;
     for await (const page of pages) {
-      // Also before events: a notification of the end of the credentials may be late, or lost.
-      if (!(await this.authenticator.isInForce(request))) {
+      try {
+        // Also before events: a notification of the end of the credentials may be late, or lost.
+        if (!(await this.authenticator.isInForce(request))) return;
+        if (page === null) yield STREAM_KEEP_ALIVE;
+        else if (page.held !== null) yield* piecesOf(page.held.text);
+      } finally {
         page?.held?.release();
-        return;
       }
-      if (page === null) yield STREAM_KEEP_ALIVE;
-      else yield* piecesOf(page.held);
     }
   }
 }
@@ -125,17 +126,11 @@ export class ReadFeedController {
  * Yields pieces. The last of them are copies: when the page is released, they are not sent yet, and they would keep all of
  * it in memory.
  */
-function* piecesOf(held: HeldText | null): Generator<Buffer, void, undefined> {
-  if (held === null) return;
-  const { text, release } = held;
+function* piecesOf(text: Buffer): Generator<Buffer, void, undefined> {
   const copiedFrom = text.length > UNSENT_BYTES ? text.length - UNSENT_BYTES : Infinity;
-  try {
-    for (let at = 0; at < text.length; at += PIECE_BYTES) {
-      const piece = text.subarray(at, at + PIECE_BYTES);
-      yield at + PIECE_BYTES > copiedFrom ? Buffer.from(piece) : piece;
-    }
-  } finally {
-    release();
+  for (let at = 0; at < text.length; at += PIECE_BYTES) {
+    const piece = text.subarray(at, at + PIECE_BYTES);
+    yield at + PIECE_BYTES > copiedFrom ? Buffer.from(piece) : piece;
   }
 }
 
