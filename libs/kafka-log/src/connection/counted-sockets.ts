@@ -23,6 +23,10 @@ export class CountedSockets {
     socket.prependOnceListener('end', () => {
       if (!socket.writableEnded) count();
     });
+    // kafkajs calls it on closed sockets as well, where Node adds a listener for each call that waits to be connected.
+    socket.once('close', () => {
+      socket.unref = () => socket;
+    });
     return socket;
   };
 }
