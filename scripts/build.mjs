@@ -81,7 +81,7 @@ export async function build(root) {
 const advice = 'These are errors in the sources: mend them, then run the command again.';
 
 async function compile(root) {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc');
+  const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc');
   await runTool(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, advice });
 }
 

@@ -29,8 +29,8 @@ const jestReport = (file) => ['--json', `--outputFile=${file}`];
 const CHECKS = [
   { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: LOW },
   { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideE2e: LOW },
-  { name: 'types', args: node('typescript/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
-  { name: 'types-dashboard', args: node('typescript/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
+  { name: 'types', args: node('typescript-compiler/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
+  { name: 'types-dashboard', args: node('typescript-compiler/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
   { name: 'depcruise', args: node('dependency-cruiser/bin/dependency-cruise.mjs', 'apps', 'libs') },
   { name: 'knip', args: node('knip/bin/knip.js', '--tsConfig', 'tsconfig.build.json') },
