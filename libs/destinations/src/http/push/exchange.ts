@@ -135,7 +135,8 @@ class Exchange implements Dispatcher.DispatchHandler {
               ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
-      reusable: reusable && this.#status !== undefined,
+      // After a reset in place of an end, the connection has no socket any more.
+      reusable: reusable && this.#status !== undefined && this.connection.error === undefined,
       ...(proxyAway === undefined ? {} : { proxyAway }),
     });
     if (!reusable) this.connection.destroy();

@@ -667,6 +667,20 @@ describe('connections', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  it('are not used again after a reset that ended an answer: the next answer is not taken for a broken one', async () => {
+    const server = await receiver((socket, _request, nth) => {
+      if (nth > 0) socket.write(OK);
+      else {
+        socket.write('HTTP/1.1 500 Oops\r\n\r\npart', () => {
+          void reset(socket);
+        });
+      }
+    });
+    const push = client();
+    await expect(push.post(aRequest(server, { needsBody: true }))).resolves.toMatchObject({ status: 500 });
+    await expect(push.post(aRequest(server, { needsBody: true }))).resolves.toMatchObject({ status: 200, body: 'ok' });
+  });
+
   it('are not used again when they are old, so that a changed name takes effect', async () => {
     const server = await receiver(answer(OK));
     let now = 0;
