@@ -32,6 +32,8 @@ export interface Exchanged {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly startedAtMs: number;
+  /** Monotonic: the clock may be set meanwhile. */
+  readonly #beganAt = performance.now();
   readonly #timer: NodeJS.Timeout;
   #status: number | undefined;
   #durationMs = 0;
@@ -108,7 +110,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #elapsedMs(): number {
-    return Math.max(0, this.clock.now() - this.startedAtMs);
+    return Math.round(performance.now() - this.#beganAt);
   }
 
   #end(failure: TransportFailure): void {
