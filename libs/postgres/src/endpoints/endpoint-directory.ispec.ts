@@ -148,9 +148,12 @@ function aFailure(endpointId: EndpointId): DeliveryFact {
 }
 
 it('an endpoint whose secret cannot be read keeps no other waiting', async () => {
-  const [broken, other] = [await anEndpoint(store, orgId, 0), await anEndpoint(store, orgId, 0)];
+  const cipher = aCipher();
+  const written = new EndpointRecords(store, cipher);
+  const broken = await anEndpoint(store, orgId, 0, written);
+  const other = await anEndpoint(store, orgId, 0, written);
   await store.query(`update endpoints set secret_ciphertext = '\\x0161' where id = $1`, [broken]);
-  const directory = new EndpointDirectory(store, aCipher());
+  const directory = new EndpointDirectory(store, cipher);
   const found = await directory.lookUp([broken, other].map((id) => aDueAttempt(1, id)));
   expect(found.map(({ kind }) => kind)).toEqual(['unreadable', 'target']);
   const subscribers = await directory.subscribersOf(new Map([[orgId, { seq: 1 as Seq, offset: 0 }]]));
