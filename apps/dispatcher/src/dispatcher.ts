@@ -117,7 +117,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     const { signal } = this.#ending;
     // Every held attempt listens to this signal.
     setMaxListeners(0, signal);
-    const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => clock.now());
+    const recent = new RecentAttempts(config.deliveryTimeoutMs + PROJECTION_LAG_MS, () => performance.now());
     // Each lane has its own look-ups and appends, and does not wait for those of the other.
     const aMaker = (outcomes: Appender, waitsFor?: AttemptMakerDependencies['waitsFor']) =>
       new AttemptMaker({

@@ -412,4 +412,11 @@ describe('an attempt of ordered deliveries', () => {
     expect(retries()).toMatchObject([{ topic: topics.attempts }]);
     expect(facts()).toMatchObject(Array(4).fill({ type: 'ended', reason: 'endpoint_disabled' }));
   });
+
+  it('is not made if it was made before, and its lane reads what is pending again', async () => {
+    await makeInOrder({ kind: 'superseded' });
+    expect(posts).toEqual([]);
+    expect(appender.records).toEqual([]);
+    expect(results).toEqual([{ kind: 'left' }]);
+  });
 });

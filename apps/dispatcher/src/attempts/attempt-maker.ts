@@ -48,7 +48,7 @@ export type OrderedResult =
   | { readonly kind: 'done'; readonly deliveries: number }
   /** The first one failed and waits for its next attempt. */
   | { readonly kind: 'waits'; readonly untilMs: number }
-  /** The endpoint is not ordered any more, or another process makes the attempt. */
+  /** The endpoint is not ordered any more, another process makes the attempt, or the lane is out of date. */
   | { readonly kind: 'left' };
 
 /** Where to push, as it was read with the endpoints of an event. */
@@ -139,8 +139,11 @@ export class AttemptMaker {
     }
     switch (found.kind) {
       case 'gone':
-      case 'superseded':
         onResult({ kind: 'done', deliveries: 1 });
+        return;
+      case 'superseded':
+        // It may still wait, for a later attempt: the fact of an earlier one was late.
+        onResult({ kind: 'left' });
         return;
       case 'inactive': {
         const all = [due, ...(due.followers ?? [])];

@@ -1,12 +1,12 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
-import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
+import type { DispatchLookupResult, EndpointDirectory, UnreadableTarget } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 
-type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly DispatchLookupResult[]>;
+type Answer = (attempts: readonly DueAttempt[]) => Promise<readonly (DispatchLookupResult | UnreadableTarget)[]>;
 
 /** Returns a look-up result that shows which attempt it belongs to. */
 function resultOf({ delivery }: DueAttempt): DispatchLookupResult {
@@ -58,6 +58,41 @@ describe('looking up many attempts at the same time', () => {
     release();
     await Promise.all([first, second]);
     expect(queries).toEqual([1, 1]);
+  });
+});
+
+describe('an endpoint that cannot be read', () => {
+  it('keeps nobody else waiting, and is read again', async () => {
+    jest.useFakeTimers();
+    try {
+      let isReadable = false;
+      const isBad = ({ delivery }: DueAttempt) => delivery.seq === 1 && !isReadable;
+      const { lookup } = aLookup((attempts) =>
+        Promise.resolve(
+          attempts.map((due) => (isBad(due) ? { kind: 'unreadable', error: new Error('no key') } : resultOf(due))),
+        ),
+      );
+      const waiting = lookup.find(aDueAttempt(1));
+      expect(await lookup.find(aDueAttempt(2))).toEqual(resultOf(aDueAttempt(2)));
+      isReadable = true;
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect(await waiting).toEqual(resultOf(aDueAttempt(1)));
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('is not waited for at the end of the process', async () => {
+    const ending = new AbortController();
+    const { lookup } = aLookup(
+      (attempts) => Promise.resolve(attempts.map(() => ({ kind: 'unreadable', error: new Error('no key') }))),
+      ending.signal,
+    );
+    const found = lookup.find(aDueAttempt());
+    setImmediate(() => {
+      ending.abort(new Error('the process ends'));
+    });
+    await expect(found).rejects.toThrow('the process ends');
   });
 });
 

@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt } from '#libs/domain';
-import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
+import type { DispatchLookupResult, EndpointDirectory, UnreadableTarget } from '#libs/postgres';
 import { untilItWorks, type Logger } from '#libs/runtime';
 
 /** Attempts that are looked up with one query. */
 const BATCH = 256;
+/** How long the attempts of an endpoint that cannot be read wait before it is read again. */
+const UNREADABLE_WAIT_MS = 5_000;
 
 interface Waiting {
   readonly due: DueAttempt;
@@ -46,11 +49,34 @@ export class DispatchLookup {
             this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
           },
         });
-        for (const [index, { resolve }] of batch.entries()) resolve(found[index] ?? { kind: 'gone' });
+        const unreadable: (readonly [Waiting, UnreadableTarget])[] = [];
+        for (const [index, waiting] of batch.entries()) {
+          const result = found[index] ?? ({ kind: 'gone' } as const);
+          if (result.kind === 'unreadable') unreadable.push([waiting, result]);
+          else waiting.resolve(result);
+        }
+        if (unreadable.length > 0) void this.#askLater(unreadable);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
     }
     this.#asking = false;
+  }
+
+  /** Lets the attempts wait, and no others. */
+  async #askLater(unreadable: readonly (readonly [Waiting, UnreadableTarget])[]): Promise<void> {
+    const waiting = unreadable.map(([one]) => one);
+    this.logger.error(
+      {
+        err: unreadable[0]?.[1].error,
+        endpoint_id: waiting[0]?.due.delivery.endpointId,
+        attempts: waiting.length,
+        wait_ms: UNREADABLE_WAIT_MS,
+      },
+      'dispatcher.waiting',
+    );
+    await delay(UNREADABLE_WAIT_MS, undefined, { signal: this.signal, ref: false }).catch(() => undefined);
+    this.#waiting.push(...waiting);
+    if (!this.#asking) void this.#askAll();
   }
 }

@@ -110,4 +110,16 @@ describe('a record among the retries that is none', () => {
     await aHandler().handle({ topic: retryTopic, partition: 0, records: [strange, retry] });
     expect(appender.records.map(({ topic }) => topic)).toEqual([topics.deadLetter, topics.attempts]);
   });
+
+  it('keeps the others waiting no longer than the topic holds records, whatever it says', async () => {
+    const appendedAtMs = NOW_MS - 70_000;
+    const retry = storedAttempt(aDueAttempt(7, undefined, { attempt: 3, dueAtMs: NOW_MS }), 1, retryTopic);
+    const header = JSON.stringify([...Array<null>(8).fill(null), 8e15]);
+    const strange = { ...retry, headers: { attempt: header }, offset: 0, timestampMs: appendedAtMs };
+    const handed = (record: typeof strange) =>
+      aHandler().handle({ topic: retryTopic, partition: 0, records: [record, retry] });
+    expect(await handed({ ...strange, timestampMs: appendedAtMs + 1 })).toMatchObject({ nextOffset: 0, waitMs: 1 });
+    expect(await handed(strange)).toBeUndefined();
+    expect(appender.records.map(({ topic }) => topic)).toEqual([topics.deadLetter, topics.attempts]);
+  });
 });

@@ -7,6 +7,7 @@ import {
   KafkaBatches,
   attemptRecord,
   readAttemptRecord,
+  retryTopicDelayMs,
   waitsUntilMs,
   type Handled,
   type NewRecord,
@@ -17,6 +18,9 @@ import { StageKit } from '#libs/platform';
 import { notAnAttempt } from './not-an-attempt.js';
 
 export const RETRY_GROUP = 'dispatcher-retry';
+
+/** How much longer than its topic's delay a record may wait: a clock may have been set before it was written. */
+const SLACK_MS = 60_000;
 
 /**
  * Passes retries on when they are due. All retries of a topic wait equally long, or a moment less, so the first one of a partition is due
@@ -34,7 +38,7 @@ export class ForwardRetriesHandler {
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const { topics, clock, logger, metrics } = this.kit;
     const nowMs = clock.now();
-    const waiting = batch.records.find((record) => waitsUntilMs(record) > nowMs);
+    const waiting = batch.records.find((record) => restsUntilMs(record) > nowMs);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
     // Do not pass records on unchecked: other producers than the dispatcher may have written them.
@@ -56,12 +60,13 @@ export class ForwardRetriesHandler {
     }
     const [first] = due;
     if (first !== undefined) {
-      const lateMs = Math.max(0, clock.now() - waitsUntilMs(first));
+      const lateMs = Math.max(0, clock.now() - restsUntilMs(first));
       metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
     }
     if (waiting === undefined) return undefined;
-    return { kind: 'later', nextOffset: waiting.offset, waitMs: waitsUntilMs(waiting) - nowMs };
+    return { kind: 'later', nextOffset: waiting.offset, waitMs: restsUntilMs(waiting) - nowMs };
   }
+
   /** Returns the record of an attempt that has to wait longer than one topic can; `undefined` if it is due. */
   #waitsOn(attempt: DueAttempt, nowMs: number): NewRecord | undefined {
     const { config, topics } = this.kit;
@@ -70,6 +75,15 @@ export class ForwardRetriesHandler {
     const topic = topics.retry[tier - 1];
     return topic === undefined ? undefined : attemptRecord(topic, attempt, nowMs + waitMs);
   }
+}
+
+/**
+ * Returns until when the partition rests at the record. No record of the topic has to wait longer than its delay, whatever
+ * another producer wrote: the others wait behind it.
+ */
+function restsUntilMs(record: StoredRecord): number {
+  const longestMs = (retryTopicDelayMs(record.topic) ?? Infinity) + SLACK_MS;
+  return Math.min(waitsUntilMs(record), record.timestampMs + longestMs);
 }
 
 function passedOn({ key, value, headers }: StoredRecord): Omit<NewRecord, 'topic'> {

@@ -15,7 +15,10 @@ export class RecentAttempts {
   readonly #making = new Map<string, Promise<void>>();
   #turnsAtMs: number;
 
-  /** @param keepMs the least time for which an attempt is remembered */
+  /**
+   * @param keepMs the least time for which an attempt is remembered
+   * @param nowMs monotonic milliseconds: if a clock were set back, everything would be remembered until it is there again
+   */
   constructor(
     private readonly keepMs: number,
     private readonly nowMs: () => number,

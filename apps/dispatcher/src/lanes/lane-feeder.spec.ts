@@ -455,9 +455,12 @@ describe('an endpoint without room', () => {
     });
   });
 
-  it('lets its partition rest when too much waits for it, and go on when there is less', async () => {
+  it.each([
+    ['too much waits for it', record],
+    ['too much that is urgent waits for it', urgentRecord],
+  ])('lets its partition rest when %s, and go on when there is less', async (_case, recordOf) => {
     const feeder = aFeeder();
-    const large = (seq: number): StoredRecord => ({ ...record(seq, ONE), value: Buffer.alloc(1_500_000, ' ') });
+    const large = (seq: number): StoredRecord => ({ ...recordOf(seq, ONE), value: Buffer.alloc(1_500_000, ' ') });
     const handled = await feed(feeder, [1, 2, 3, 4, 5, 6].map(large));
     expect(handled).toMatchObject({ kind: 'later', nextOffset: 7 });
     expect(resumed).toEqual([]);
@@ -466,6 +469,19 @@ describe('an endpoint without room', () => {
       expect(made).toHaveLength(5);
       expect(resumed).toEqual([`${TOPIC}/0`]);
     });
+  });
+});
+
+it('lets a partition rest while too much of it is being diverted', async () => {
+  const diverting: (() => void)[] = [];
+  const feeder = aFeeder(() => new Promise((resolve) => diverting.push(resolve)));
+  const large = (seq: number): StoredRecord => ({ ...record(seq, 7), value: Buffer.alloc(1_500_000, ' ') });
+  expect(await feed(feeder, [1, 2, 3, 4, 5].map(large))).toBeUndefined();
+  expect(await feed(feeder, [6, 7, 8].map(large))).toMatchObject({ kind: 'later', nextOffset: 9 });
+  expect(diverting).toHaveLength(3);
+  for (const end of diverting) end();
+  await eventually(() => {
+    expect(resumed).toEqual([`${TOPIC}/0`]);
   });
 });
 

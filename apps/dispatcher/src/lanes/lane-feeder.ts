@@ -19,7 +19,10 @@ import { notAnAttempt } from '../attempts/not-an-attempt.js';
 const COMMIT_EVERY_MS = 250;
 /** How often waiting attempts are offered to the lane again. */
 const OFFER_EVERY_MS = 10;
-/** Bytes of a partition's attempts that may wait for room. With more, an endpoint without room delays fewer others. */
+/**
+ * Bytes of a partition's attempts that may wait for room, or are being diverted. With more, an endpoint without room delays
+ * fewer others.
+ */
 const WAITING_BYTES = 4 * 1024 * 1024;
 /** A partition with fewer bytes that wait goes on. */
 const GOES_ON_BYTES = 3 * 1024 * 1024;
@@ -96,6 +99,8 @@ export interface Intake {
   /** Whether the record was opened in this stay. */
   wasOpened(record: StoredRecord): boolean;
   open(record: StoredRecord): OpenRecord;
+  /** Diverts an attempt whose share is full. */
+  divert(due: DueAttempt, record: OpenRecord): void;
   /** Ends the stay. Its open records come again, with those after them. */
   giveUp(): void;
   /** Returns the result of the batch: the partition rests while too much of it waits. */
@@ -151,6 +156,8 @@ interface PartitionFlight {
   readonly waiting: WaitingRoom;
   /** The urgent ones, which come first. */
   readonly urgent: WaitingRoom;
+  /** Bytes of attempts that are being diverted. */
+  divertingBytes: number;
   isResting: boolean;
   committed: number;
   /** The first offset of the last batch. */
@@ -205,7 +212,7 @@ export class LaneFeeder {
         this.use.logger.warn({ topic, partition, from: offset, records: 1 }, 'dispatcher.dead_letters');
       }
       const open = intake.open(record);
-      if (due !== undefined && open.offer(due) === 'share_full') this.#divert({ due, record: open });
+      if (due !== undefined && open.offer(due) === 'share_full') intake.divert(due, open);
       open.close();
     }
     return intake.handled();
@@ -232,11 +239,14 @@ export class LaneFeeder {
           },
         );
       },
+      divert: (due, record) => {
+        this.#divert(flight, { due, record });
+      },
       giveUp: () => {
         if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
       },
       handled: () => {
-        flight.isResting = flight.waiting.bytes > WAITING_BYTES;
+        flight.isResting = bytesOf(flight) > WAITING_BYTES;
         if (!flight.isResting) return undefined;
         const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
@@ -283,6 +293,7 @@ export class LaneFeeder {
       generation: context.generation,
       waiting: new WaitingRoom(),
       urgent: new WaitingRoom(),
+      divertingBytes: 0,
       isResting: false,
       committed: firstOffset,
       handedFrom: firstOffset,
@@ -315,7 +326,7 @@ export class LaneFeeder {
     const giveUp = () => {
       if (this.options.divert === undefined) roomOf(flight, due).add(attempt);
       else {
-        this.#divert(attempt);
+        this.#divert(flight, attempt);
         record.close();
       }
     };
@@ -329,10 +340,12 @@ export class LaneFeeder {
     return roomOf(flight, due).bytes < most && !this.options.lane.isSluggish(due.delivery.endpointId);
   }
 
-  #divert({ due, record }: Waiting): void {
+  #divert(flight: PartitionFlight, { due, record }: Waiting): void {
     record.hold();
+    flight.divertingBytes += due.envelope.length;
     void this.options.divert?.(due).then(
       () => {
+        flight.divertingBytes -= due.envelope.length;
         record.close();
       },
       (error: unknown) => {
@@ -356,7 +369,7 @@ export class LaneFeeder {
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
       for (const room of [flight.urgent, flight.waiting]) room.offer((waiting) => this.#isPlaced(flight, waiting));
-      if (!flight.isResting || flight.waiting.bytes > GOES_ON_BYTES) continue;
+      if (!flight.isResting || bytesOf(flight) > GOES_ON_BYTES) continue;
       flight.isResting = false;
       flight.context.resume(flight.topic, flight.partition);
     }
@@ -366,7 +379,7 @@ export class LaneFeeder {
   #isPlaced(flight: PartitionFlight, attempt: Waiting): boolean {
     const offered = this.#offer(flight, attempt);
     if (offered !== 'share_full' || this.#isPatient(flight, attempt.due)) return offered === 'taken';
-    this.#divert(attempt);
+    this.#divert(flight, attempt);
     attempt.record.close();
     return true;
   }
@@ -411,6 +424,11 @@ export class LaneFeeder {
       }),
     );
   }
+}
+
+/** Returns the bytes of the partition's attempts that are in no lane yet. */
+function bytesOf({ waiting, urgent, divertingBytes }: PartitionFlight): number {
+  return waiting.bytes + urgent.bytes + divertingBytes;
 }
 
 /** Urgent attempts wait in a room of their own, so that they do not wait for others of their endpoint. */

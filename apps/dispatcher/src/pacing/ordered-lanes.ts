@@ -54,7 +54,7 @@ interface FailedHead {
 }
 
 interface ReachOptions {
-  /** How many deliveries are queued at most. */
+  /** How many deliveries are queued at most; 0 to read none ahead. */
   readonly ahead: number;
   readonly nowMs: number;
   readonly clockMs: number;
@@ -96,7 +96,8 @@ export class OrderedLane {
     if (lastSeq === undefined || nowMs - this.#checkedAllAtMs >= CHECK_ALL_EVERY_MS) {
       this.#checkedAllAtMs = nowMs;
       this.#checkedAtMs = nowMs;
-      return { after: 0, limit: done.size + flying.length + queue.length + room };
+      const limit = done.size + flying.length + queue.length + room;
+      return limit === 0 ? undefined : { after: 0, limit };
     }
     if (done.size > 0 && nowMs - this.#checkedAtMs >= checkEveryMs) {
       this.#checkedAtMs = nowMs;
@@ -111,7 +112,9 @@ export class OrderedLane {
   }
 
   get heldBytes(): number {
-    return [...this.queue, ...this.flying].reduce((sum, { envelope }) => sum + envelope.length, 0);
+    let bytes = 0;
+    for (const held of [this.queue, this.flying]) for (const { envelope } of held) bytes += envelope.length;
+    return bytes;
   }
 
   /** Whether the next delivery waits for its next attempt. */
@@ -291,10 +294,6 @@ export class OrderedLanes {
     return this.#lanes;
   }
 
-  get heldBytes(): number {
-    return this.#lanes.reduce((sum, lane) => sum + lane.heldBytes, 0);
-  }
-
   /** Whether attempts may begin: the projection is not too far behind. */
   get mayBegin(): boolean {
     return this.#notProjected < NOT_PROJECTED;
@@ -304,8 +303,11 @@ export class OrderedLanes {
     return this.#lanes.reduce((sum, lane) => sum + lane.done.size, 0);
   }
 
-  /** Returns what is to be read now. */
-  reads(nowMs: number, clockMs: number): readonly LaneRead[] {
+  /**
+   * Returns what is to be read now.
+   * @param laneBytes a lane that holds more reads nothing ahead
+   */
+  reads(nowMs: number, clockMs: number, laneBytes = Infinity): readonly LaneRead[] {
     const { endpointId } = this;
     if (this.#lanes.length > 1 && this.#lanes.every((lane) => lane.isEmpty)) {
       if (nowMs < this.#lookAtMs) return [];
@@ -321,7 +323,8 @@ export class OrderedLanes {
     const reads: LaneRead[] = [];
     for (const lane of this.#lanes) {
       if (nowMs < lane.lookAtMs) continue;
-      const reach = lane.reach({ ahead, nowMs, clockMs, checkEveryMs });
+      const hasRoom = lane.heldBytes < laneBytes;
+      const reach = lane.reach({ ahead: hasRoom ? ahead : 0, nowMs, clockMs, checkEveryMs });
       if (reach === undefined) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
       reads.push({ range: { endpointId, lane: lane.key, ...reach }, lane });

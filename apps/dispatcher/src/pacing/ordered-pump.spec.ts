@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DueAttempt } from '#libs/domain';
+import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import type { OrderedResult } from '../attempts/attempt-maker.js';
@@ -29,6 +29,9 @@ let pending: OrderedDelivery[];
 let made: Made[];
 let prepared: (readonly number[])[];
 let lookUps: number;
+let envelopeBytes: number;
+/** The limits with which bytes were read. */
+let readBytes: number[];
 let pump: OrderedPump;
 
 function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
@@ -41,17 +44,24 @@ beforeEach(() => {
     const { delivery } = aDueAttempt(nth + 1, endpointId);
     return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
   });
-  [made, prepared, lookUps] = [[], [], 0];
+  [made, prepared, lookUps, envelopeBytes, readBytes] = [[], [], 0, 100, []];
   pump = new OrderedPump({
     deliveries: {
       first: (ranges) =>
         Promise.resolve(
-          ranges.map(({ after, limit }) => pending.filter(({ delivery }) => delivery.seq > after).slice(0, limit)),
+          ranges.map(({ endpointId: id, after, limit }) =>
+            pending.filter(({ delivery }) => delivery.endpointId === id && delivery.seq > after).slice(0, limit),
+          ),
         ),
-      envelopes: (lists) => Promise.resolve(lists.map((list) => list.map(() => Buffer.alloc(100)))),
+      envelopes: (lists, maxBytes) => {
+        readBytes.push(maxBytes);
+        // Shared, so that the tests need not have them all.
+        const bytes = Buffer.alloc(envelopeBytes);
+        return Promise.resolve(lists.map((list) => list.map(() => bytes)));
+      },
     },
     starts: {
-      begin: () => ({ endpointId, isReady: true }),
+      begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: true }),
       advance: () => Promise.resolve(),
     } as unknown as OrderStarts,
     find: () => {
@@ -119,6 +129,22 @@ describe('an ordered endpoint', () => {
     expect(lookUps).toBe(before + 1);
   });
 
+  it('gets a delivery whose attempt was made before when it is due again, and nothing before that', async () => {
+    await round();
+    // The fact of an attempt of the first one was late, and it failed.
+    pending = pending.map((one, nth) => (nth === 0 ? { ...one, attempts: 1, dueAtMs: 10_000 } : one));
+    made[0]!.answer({ kind: 'left' });
+    nowMs = 9_999;
+    await round();
+    expect(made).toHaveLength(1);
+    nowMs = 10_500;
+    await round();
+    expect(made.map(({ seqs }) => seqs)).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
   it('is read again in the next assignment', async () => {
     await round();
     pending = pending.slice(1);
@@ -129,5 +155,64 @@ describe('an ordered endpoint', () => {
       [1, 2],
       [2, 3],
     ]);
+  });
+});
+
+describe('ordered endpoints with more bytes than lanes share', () => {
+  const aPending = (id: EndpointId, count: number): OrderedDelivery[] =>
+    Array.from({ length: count }, (_, nth) => {
+      const { delivery } = aDueAttempt(nth + 1, id);
+      return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
+    });
+
+  it('do not keep those waiting that hold nothing', async () => {
+    const other = anEndpointId(2);
+    envelopeBytes = 8 * 1024 * 1024;
+    pending = aPending(endpointId, 20);
+    pump.follow([endpoint, { ...endpoint, id: other }]);
+    await round();
+    expect(made).toHaveLength(1);
+    pending.push(...aPending(other, 2));
+    nowMs = 1_000;
+    await round();
+    expect(made).toHaveLength(2);
+  });
+
+  it('go on once the projection has caught up', async () => {
+    envelopeBytes = 64 * 1024;
+    pending = aPending(endpointId, 10_000);
+    pump.follow([{ ...endpoint, ordering: { by: 'endpoint', batch: 500 } }]);
+    const answerAll = async () => {
+      for (let from = -1; from !== made.length; await settle()) {
+        from = made.length;
+        const { seqs, answer } = made.at(-1)!;
+        answer({ kind: 'done', deliveries: seqs.length });
+        await settle();
+      }
+    };
+    // Until it waits for the projection.
+    for (let rounds = 0; rounds < 1_000 && (nowMs === 0 || made.at(-1)!.seqs.at(-1)! < 4_000); rounds++) {
+      nowMs += 100;
+      await round();
+      await answerAll();
+    }
+    for (let rounds = 0; rounds < 100; rounds++) {
+      nowMs += 100;
+      await round();
+    }
+    const before = made.length;
+    pending = pending.slice(made.at(-1)!.seqs.at(-1)!);
+    nowMs += 1_000;
+    await round();
+    expect(made.length).toBeGreaterThan(before);
+  });
+
+  it('read less of each if many ask at once', async () => {
+    const others = Array.from({ length: 99 }, (_, nth) => anEndpointId(nth + 100));
+    pending = [endpointId, ...others].flatMap((id) => aPending(id, 2));
+    pump.follow([endpoint, ...others.map((id) => ({ ...endpoint, id }))]);
+    await round();
+    expect(made).toHaveLength(100);
+    expect(Math.max(...readBytes) * 100).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
 });

@@ -5,7 +5,10 @@ import type { Flight } from '../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
-/** Bytes of all lanes. With more, nothing is read ahead. */
+/**
+ * Bytes that all lanes share. A lane with more than its part reads nothing ahead, and one that holds nothing always reads. So
+ * lanes of slow endpoints do not keep others waiting.
+ */
 const HELD_BYTES = 64 * 1024 * 1024;
 /** Lanes whose bytes are read with one statement. */
 const LANES_AT_ONCE = 16;
@@ -117,19 +120,21 @@ export class OrderedPump {
 
   async #read(endpoints: readonly InOrder[]): Promise<void> {
     const { deliveries, nowMs, clockMs } = this.use;
-    const held = endpoints.reduce((sum, { lanes }) => sum + lanes.heldBytes, 0);
-    if (held >= HELD_BYTES) return;
+    const holding = endpoints.flatMap(({ lanes }) => lanes.lanes.filter(({ held }) => held > 0)).length;
+    const laneBytes = HELD_BYTES / Math.max(1, holding);
     const asked: (readonly [InOrder, LaneRead])[] = endpoints.flatMap((endpoint) =>
-      endpoint.lanes.reads(nowMs(), clockMs()).map((read) => [endpoint, read] as const),
+      endpoint.lanes.reads(nowMs(), clockMs(), laneBytes).map((read) => [endpoint, read] as const),
     );
     if (asked.length === 0) return;
     const found = await deliveries.first(asked.map(([, { range }]) => range));
     const wanted = asked.flatMap(([{ lanes }, read], index) => lanes.saw(read, found[index] ?? [], clockMs()));
+    // Many lanes may ask at once, such as after the start. Each gets at least one delivery.
+    const readBytes = Math.min(MAX_BATCH_BYTES, Math.floor(HELD_BYTES / Math.max(1, wanted.length)));
     for (let from = 0; from < wanted.length; from += LANES_AT_ONCE) {
       const some = wanted.slice(from, from + LANES_AT_ONCE);
       const envelopes = await deliveries.envelopes(
         some.map(([, rows]) => rows),
-        MAX_BATCH_BYTES,
+        readBytes,
       );
       for (const [index, [lane, rows]] of some.entries()) lane.add(rows, envelopes[index] ?? []);
     }

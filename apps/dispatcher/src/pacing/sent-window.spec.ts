@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { heldBytes } from '../../../../test/support/held-bytes.js';
 import { SentWindow } from './sent-window.js';
 
 let nowMs: number;
@@ -43,6 +44,19 @@ describe('an attempt', () => {
     nowMs = 1_000;
     expect(window.counted).toBe(0);
   });
+});
+
+it('attempts that count no more take no memory, even if nobody asks how many count', async () => {
+  const bytes = await heldBytes(() => {
+    for (let nth = 0; nth < 200_000; nth++) {
+      nowMs++;
+      const slot = window.begin();
+      slot.sent();
+      slot.ended();
+    }
+    return window;
+  });
+  expect(bytes).toBeLessThan(2_000_000);
 });
 
 it('a receiver never gets more than the limit within a second, however long requests are on their way', () => {

@@ -56,6 +56,12 @@ export class SentWindow {
 
   /** How many attempts count now. */
   get counted(): number {
+    this.#forget();
+    return this.#beginning + this.#sentCounted + this.#endedCounted;
+  }
+
+  /** Forgets the attempts that count no more. */
+  #forget(): void {
     const nowMs = this.nowMs();
     this.#sent.dropWhile(
       (sent) => !sent.isCounted || sent.freesAtMs <= nowMs,
@@ -70,10 +76,11 @@ export class SentWindow {
         this.#endedCounted--;
       },
     );
-    return this.#beginning + this.#sentCounted + this.#endedCounted;
   }
 
   begin(): Slot {
+    // Without a limit nobody asks how many count, but one may be set at any time.
+    this.#forget();
     this.#beginning++;
     let sent: Sent | null = null;
     let isOver = false;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { parseIp, parseNetworks } from './addresses/index.js';
 import { checkEndpointAddress, resolveEndpointAddress } from './resolve-endpoint-address.js';
 import { createResolver, type Resolver } from './resolver.js';
@@ -66,6 +67,20 @@ describe('createResolver with DNS_SERVERS', () => {
     await Promise.all(servers.map((server) => server.close()));
   });
 
+  it('does not wait long for servers that never answer for IPv6', async () => {
+    dns.set('half.example.com', (_asked, type) => (type === 'AAAA' ? 'silence' : ['8.8.8.8']));
+    const patient = createResolver({ dnsServers: [dns.address], timeoutMs: 30_000 });
+    const startedAt = performance.now();
+    await expect(patient.resolve('half.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
+  });
+
+  it('waits for servers that answer for IPv6 alone', async () => {
+    dns.set('six.example.com', (asked, type) => (type === 'AAAA' && asked > 0 ? ['2001:4860::8888'] : 'silence'));
+    const patient = createResolver({ dnsServers: [dns.address], timeoutMs: 3_000 });
+    await expect(patient.resolve('six.example.com')).resolves.toMatchObject({ addresses: ['2001:4860::8888'] });
+  });
+
   it('asks once more when a question is lost', async () => {
     dns.set('lossy.example.com', (asked) => (asked === 0 ? 'silence' : ['8.8.8.8']));
     await expect(resolver.resolve('lossy.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
@@ -80,6 +95,25 @@ describe('createResolver without DNS_SERVERS', () => {
   it('asks the system', async () => {
     const resolution = await createResolver({ timeoutMs: 5_000 }).resolve('localhost');
     expect(resolution).toMatchObject({ kind: 'resolved' });
+  });
+
+  it('finds a name while the servers of many others do not answer', async () => {
+    const ofSystem = createResolver({ systemServers: [dns.address], timeoutMs: 20_000 });
+    const impatient = createResolver({ systemServers: [dns.address], timeoutMs: 1_000 });
+    const silent = oneTo(20).map((nth) => `silent${nth}.example.com`);
+    for (const name of silent) dns.set(name, () => 'silence');
+    dns.set('hooks.example.com', ['8.8.8.8']);
+    const waiting = Promise.all(silent.map((name) => impatient.resolve(name)));
+    await expect(ofSystem.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+    const detail = 'the name servers did not answer in time';
+    expect(await waiting).toEqual(silent.map(() => ({ kind: 'unresolvable', detail })));
+  });
+
+  it('asks the system itself for a name that its servers do not know', async () => {
+    const ofSystem = createResolver({ systemServers: [dns.address], timeoutMs: 5_000 });
+    // The system may have no name servers either, so only the question is certain.
+    await expect(ofSystem.resolve('unknown.invalid')).resolves.toMatchObject({ kind: 'unresolvable' });
+    expect(dns.questions).toContain('A unknown.invalid');
   });
 });
 

@@ -57,7 +57,7 @@ export type AttemptError =
 export interface AttemptOutcome {
   /** When the attempt began, in epoch milliseconds of the dispatcher's clock. The signatures carry this time. */
   readonly startedAtMs: number;
-  /** From the start to the response, milliseconds, by the same clock. */
+  /** From the start to the response, milliseconds, however the clock is set meanwhile. */
   readonly durationMs: number;
   /** `null` if no response came in time. */
   readonly response: {

@@ -8,6 +8,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
+import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { EndpointDirectory } from './endpoint-directory.js';
@@ -145,3 +146,22 @@ function aFailure(endpointId: EndpointId): DeliveryFact {
     nextAttemptAtMs: null,
   };
 }
+
+it('an endpoint whose secret cannot be read keeps no other waiting', async () => {
+  const cipher = aCipher();
+  const written = new EndpointRecords(store, cipher);
+  const broken = await anEndpoint(store, orgId, 0, written);
+  const other = await anEndpoint(store, orgId, 0, written);
+  await store.query(`update endpoints set secret_ciphertext = '\\x0161' where id = $1`, [broken]);
+  const directory = new EndpointDirectory(store, cipher);
+  const found = await directory.lookUp([broken, other].map((id) => aDueAttempt(1, id)));
+  expect(found.map(({ kind }) => kind)).toEqual(['unreadable', 'target']);
+  const subscribers = await directory.subscribersOf(new Map([[orgId, { seq: 1 as Seq, offset: 0 }]]));
+  const targets = subscribers.get(orgId)!.map(({ id, target }) => [id, target() !== undefined] as const);
+  expect(new Map(targets)).toEqual(
+    new Map([
+      [broken, false],
+      [other, true],
+    ]),
+  );
+});

@@ -53,6 +53,12 @@ export type DispatchLookupResult =
   /** The attempt was made already, or its run is over: it was replayed, ended or delivered. */
   | { readonly kind: 'superseded' };
 
+/** What an endpoint is pushed to with cannot be read: it is encrypted with a key that is missing, or was changed. */
+export interface UnreadableTarget {
+  readonly kind: 'unreadable';
+  readonly error: unknown;
+}
+
 /** What an attempt needs of its endpoint. */
 interface TargetRow {
   readonly url: string;
@@ -152,7 +158,7 @@ export class EndpointDirectory {
       const subscribers = byOrg.get(row.org_id) ?? [];
       // What agents are called with changes with each call, and keys that sign are read when they do.
       const isLookedUp = row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings);
-      let target: Target | undefined;
+      let target: Target | UnreadableTarget | undefined;
       subscribers.push({
         id: row.id,
         isActive: true,
@@ -170,7 +176,11 @@ export class EndpointDirectory {
         },
         inactive: (row.inactive ?? []).map(toPeriod),
         // Made once, for all events of the batch.
-        target: () => (isLookedUp ? undefined : (target ??= this.#target(row))),
+        target: () => {
+          if (isLookedUp) return undefined;
+          const read = (target ??= this.#readTarget(row));
+          return 'url' in read ? read : undefined;
+        },
       });
       byOrg.set(row.org_id, subscribers);
     }
@@ -178,7 +188,7 @@ export class EndpointDirectory {
   }
 
   /** Returns for each attempt, in order, its current endpoint, and whether the attempt must still be made. */
-  async lookUp(attempts: readonly DueAttempt[]): Promise<readonly DispatchLookupResult[]> {
+  async lookUp(attempts: readonly DueAttempt[]): Promise<readonly (DispatchLookupResult | UnreadableTarget)[]> {
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
       `select ${TARGET_COLUMNS}, e.is_active,
@@ -201,20 +211,31 @@ export class EndpointDirectory {
     );
     const isAsymmetric = rows.some((row) => row.url !== null && signsAsymmetrically(row.delivery_settings));
     const signingKeys = isAsymmetric ? await this.#signingKeys.signing() : [];
-    return attempts.map((due, index): DispatchLookupResult => {
+    return attempts.map((due, index): DispatchLookupResult | UnreadableTarget => {
       const row = rows[index];
       if (row === undefined || row.url === null) return { kind: 'gone' };
       if (isSuperseded(due, row)) return { kind: 'superseded' };
       const isSubscription = row.subscription_id !== null;
       if (!row.is_active || (isSubscription && !row.is_in_force)) return { kind: 'inactive' };
+      const read = this.#readTarget(row);
+      if (!('url' in read)) return read;
       const target = {
-        ...this.#target(row),
+        ...read,
         ...(isSubscription ? { activation: UNCOUNTED_ACTIVATION } : {}),
         ...this.#mcpTarget(row),
         ...(signsAsymmetrically(row.delivery_settings) ? { signingKeys } : {}),
       };
       return { kind: 'target', target };
     });
+  }
+
+  /** Never throws: an endpoint that cannot be read must not keep others waiting. */
+  #readTarget(row: TargetRow): Target | UnreadableTarget {
+    try {
+      return this.#target(row);
+    } catch (error) {
+      return { kind: 'unreadable', error };
+    }
   }
 
   #target(row: TargetRow): Target {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
 import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
-import { startReceiver, type TestReceiver } from '../testing/receiver.js';
+import { reset, startReceiver, type TestReceiver } from '../testing/receiver.js';
 import type { Connection } from './connection.js';
 import { ConnectionPool } from './connection-pool.js';
 import { exchange } from './exchange.js';
@@ -63,6 +63,17 @@ describe('ConnectionPool', () => {
     const { port } = server;
     await server.close();
     await post(port);
+    expect(pool.size).toBe(0);
+  });
+
+  it('forgets a connection that was reset in place of the end of an answer', async () => {
+    const resetting = await startReceiver((socket) => {
+      socket.write('HTTP/1.1 500 Oops\r\n\r\npart', () => {
+        void reset(socket);
+      });
+    });
+    await post(resetting.port);
+    await resetting.close();
     expect(pool.size).toBe(0);
   });
 

@@ -32,6 +32,8 @@ export interface Exchanged {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly startedAtMs: number;
+  /** Monotonic: the clock may be set meanwhile. */
+  readonly #beganAt = performance.now();
   readonly #timer: NodeJS.Timeout;
   #status: number | undefined;
   #durationMs = 0;
@@ -108,7 +110,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #elapsedMs(): number {
-    return Math.max(0, this.clock.now() - this.startedAtMs);
+    return Math.round(performance.now() - this.#beganAt);
   }
 
   #end(failure: TransportFailure): void {
@@ -135,7 +137,8 @@ class Exchange implements Dispatcher.DispatchHandler {
               ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
-      reusable: reusable && this.#status !== undefined,
+      // After a reset in place of an end, the connection has no socket any more.
+      reusable: reusable && this.#status !== undefined && this.connection.error === undefined,
       ...(proxyAway === undefined ? {} : { proxyAway }),
     });
     if (!reusable) this.connection.destroy();

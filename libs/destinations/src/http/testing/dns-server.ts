@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode } from 'dns-packet';
 
-/** The records of a name for the n-th query (from 0) of one of its two record types. */
-export type Answers = (asked: number) => readonly string[] | 'silence';
+/** The records of a name for the n-th query (from 0) of one of its two record types, `A` and `AAAA`. */
+export type Answers = (asked: number, type: string) => readonly string[] | 'silence';
 
 export interface TestDnsServer {
   /** For `createResolver({dnsServers: [address]})`. */
@@ -33,7 +33,7 @@ export async function startDnsServer(): Promise<TestDnsServer> {
     const name = question.name.toLowerCase();
     const asked = questions.filter((earlier) => earlier === `${question.type} ${name}`).length;
     questions.push(`${question.type} ${name}`);
-    const addresses = zone.get(name)?.(asked);
+    const addresses = zone.get(name)?.(asked, question.type);
     if (addresses === 'silence') return;
     const answers = (addresses ?? []).flatMap((data) => {
       const type = data.includes(':') ? ('AAAA' as const) : ('A' as const);
