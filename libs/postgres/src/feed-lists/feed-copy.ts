@@ -1,6 +1,6 @@
 import { seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { isLockNotAvailable, type FeedServer, type Store } from '../connection/store.js';
-import { DayPartitions } from '../projections/day-partitions.js';
+import { DayPartitions } from '../projections/days/day-partitions.js';
 
 const ORGS_AT_ONCE = 200;
 /** Events of up to 256 KB each. */
@@ -153,23 +153,25 @@ export class FeedCopy {
   async #insert(to: Store, orgId: OrgId, rows: readonly CopiedRow[]): Promise<void> {
     const days = this.#days.get(to) ?? new DayPartitions(to);
     this.#days.set(to, days);
-    await days.ensure(rows.map((row) => Number(row.appended_ms)));
-    await to.query(
-      `with added as (
-         insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
-         select $1, s, i, t, w, to_timestamp(a / 1000.0), e
-         from unnest($2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[]) as event(s, i, t, w, a, e)
-         on conflict do nothing
-       ) select 1`,
-      [
-        orgId,
-        rows.map((row) => row.seq),
-        rows.map((row) => row.event_id),
-        rows.map((row) => row.event_type),
-        rows.map((row) => row.widget_id),
-        rows.map((row) => row.appended_ms),
-        rows.map((row) => row.envelope),
-      ],
+    const timesMs = rows.map((row) => Number(row.appended_ms));
+    await days.writeInto(timesMs, () =>
+      to.query(
+        `with added as (
+           insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+           select $1, s, i, t, w, to_timestamp(a / 1000.0), e
+           from unnest($2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[]) as event(s, i, t, w, a, e)
+           on conflict do nothing
+         ) select 1`,
+        [
+          orgId,
+          rows.map((row) => row.seq),
+          rows.map((row) => row.event_id),
+          rows.map((row) => row.event_type),
+          rows.map((row) => row.widget_id),
+          rows.map((row) => row.appended_ms),
+          rows.map((row) => row.envelope),
+        ],
+      ),
     );
   }
 }

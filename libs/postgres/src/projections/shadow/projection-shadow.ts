@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Anchor, EndpointId, Position } from '#libs/domain';
-import { DayPartitions } from '../day-partitions.js';
+import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
 import { projectedPositions } from '../projection-offsets.js';
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { DayPartitions } from './day-partitions.js';
-import type { Store } from '../connection/store.js';
-import { aTestStore } from '../testing/a-test-store.js';
+import type { Store } from '../../connection/store.js';
+import { aTestStore } from '../../testing/a-test-store.js';
 
 const DAY_MS = 86_400_000;
 const TABLES = ['delivery_attempts', 'deliveries', 'events'];
