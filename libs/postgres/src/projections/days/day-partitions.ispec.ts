@@ -26,6 +26,10 @@ async function tablesOf(day: string): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
+function eventsOf(timeMs: number): string {
+  return `events_${new Date(timeMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
+
 describe('DayPartitions', () => {
   it('makes the tables of the UTC days that the records fall on', async () => {
     await new DayPartitions(store).ensure([Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 2) - 1, Date.UTC(2026, 0, 3)]);
@@ -48,6 +52,18 @@ describe('DayPartitions', () => {
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual(TABLES.map((table) => `${table}_20250131`).sort());
     expect(await tablesOf('20250201')).toHaveLength(3);
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual([]);
+  });
+
+  it('drops no day because of one clock that is far ahead', async () => {
+    const partitions = new DayPartitions(store);
+    const [nowMs, retentionMs] = [Date.now(), 30 * DAY_MS];
+    await partitions.ensure([nowMs, nowMs - retentionMs - DAY_MS]);
+    expect(await partitions.prune(nowMs - 2 * DAY_MS, retentionMs)).not.toContain(
+      eventsOf(nowMs - retentionMs - DAY_MS),
+    );
+    const pruned = await partitions.prune(nowMs + 365 * DAY_MS, retentionMs);
+    expect(pruned).toContain(eventsOf(nowMs - retentionMs - DAY_MS));
+    expect(pruned).not.toContain(eventsOf(nowMs));
   });
 
   it('does not block other readers while one reads for long, and drops the day afterwards', async () => {

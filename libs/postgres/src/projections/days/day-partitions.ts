@@ -75,6 +75,18 @@ export class DayPartitions {
   }
 
   /**
+   * Drops the tables of days past retention by the clocks of this process and of Postgres. So one that is far ahead for a
+   * moment drops nothing.
+   * @returns the names of the dropped tables
+   */
+  async prune(nowMs: number, retentionMs: number): Promise<readonly string[]> {
+    const [row] = await this.store.query<{ now_ms: string }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+    );
+    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs);
+  }
+
+  /**
    * Drops the tables of days that ended before that time. Rows of the day of that time are kept; readers skip them.
    * @returns the names of the dropped tables
    */
