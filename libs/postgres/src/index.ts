@@ -62,6 +62,7 @@ export * from './projections/endpoint-counts.js';
 export * from './projections/feed-projection.js';
 export * from './projections/shadow/projection-comparison.js';
 export {
+  beginAt,
   begunPositions,
   projectedPositions,
   projectedUpTo,

@@ -57,7 +57,7 @@ export function rebuildCommand(
         projections,
         fromEmpty: flags.fromEmpty === true,
         startsOver: flags.startOver === true,
-        nowMs: context.clock.now(),
+        clock: context.clock,
       };
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;

@@ -59,17 +59,6 @@ export class FeedCopy {
     return row?.count ?? 0;
   }
 
-  /** Notes that the new feed has read a partition of the log up to an offset, if it has not read any of it. */
-  async beginAt(topic: string, partition: number, next: number, anchor: string | null): Promise<void> {
-    await this.target.feed.ofPartition(partition).query(
-      `with begun as (
-         insert into projection_offsets (projection, topic, partition, next_offset, anchor)
-         values ('feed', $1, $2, $3, $4) on conflict do nothing
-       ) select 1`,
-      [topic, partition, next, anchor],
-    );
-  }
-
   /** Returns the next orgs of a served database after that one, by id. */
   async headsAfter({ store }: FeedServer, after: OrgId | null): Promise<readonly ServedHead[]> {
     const rows = await store.query<{ org_id: OrgId; last_seq: string }>(

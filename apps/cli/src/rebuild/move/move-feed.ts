@@ -3,6 +3,7 @@ import { OperatorError, type Clock, type OrgId, type Position } from '#libs/doma
 import {
   ADVISORY_LOCKS,
   awayReason,
+  beginAt,
   drainFeedWriters,
   FeedCopy,
   FeedLists,
@@ -290,7 +291,13 @@ class FeedMoving {
       const bounds = await new LogPositions(connection).bounds(topics.log);
       for (const [partition, position] of unread) {
         if ((bounds.get(partition)?.begin ?? 0) < position.next) continue;
-        await this.#copy.beginAt(topics.log, partition, position.next, position.anchor && anchorText(position.anchor));
+        await beginAt(this.target.feed.ofPartition(partition), {
+          projection: 'feed',
+          topic: topics.log,
+          partition,
+          nextOffset: position.next,
+          ...(position.anchor === null ? {} : { anchor: anchorText(position.anchor) }),
+        });
       }
     }
     return lacking(served, reached);
