@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemClock, type EventId, type Seq } from '#libs/domain';
+import { systemClock, VERSION, type EventId, type Seq } from '#libs/domain';
 import { KafkaConnection, logRecord, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
 import type { Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
@@ -11,7 +11,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { makeTopics } from '../../../../test/support/topics.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { Installation } from '../installation.js';
-import { rebuild } from './rebuild.js';
+import { rebuild, workOf } from './rebuild.js';
 
 const topics = topicNames(`t${randomBytes(4).toString('hex')}`, []);
 const PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
@@ -116,5 +116,10 @@ describe('a rebuild', () => {
     expect(await placesIn(other)).toEqual(['feed/1 at 2']);
     expect(await store.query('select from events')).toEqual([]);
     expect(await other.query('select from events')).toHaveLength(2);
+  });
+
+  it('goes on with the work of its own version alone', () => {
+    const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
+    expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });
   });
 });

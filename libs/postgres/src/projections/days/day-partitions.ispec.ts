@@ -44,6 +44,18 @@ describe('DayPartitions', () => {
     for (let day = 1; day <= 5; day++) expect(await tablesOf(`2026020${day}`)).toHaveLength(3);
   });
 
+  it('makes them while a transaction that takes long has read the other days, and blocks no later one', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2023, 0, 1)]);
+    await store.snapshot(async (reader) => {
+      for (const table of TABLES) await reader.query(`select count(*) from ${table}`);
+      await partitions.ensure([Date.UTC(2023, 0, 2)]);
+      for (const table of TABLES) await store.query(`select count(*) from ${table}`);
+    });
+    expect(await tablesOf('20230102')).toEqual(TABLES.map((table) => `${table}_20230102`).sort());
+    expect(await partitions.drop(Date.UTC(2023, 0, 3))).toHaveLength(6);
+  });
+
   it('drops the days that ended before that time, and keeps the day on which it falls', async () => {
     const partitions = new DayPartitions(store);
     await partitions.ensure([Date.UTC(2025, 0, 30), Date.UTC(2025, 0, 31), Date.UTC(2025, 1, 1)]);

@@ -46,7 +46,7 @@ export class DayPartitions {
    * Writes records whose days have tables. Records can be late: the last attempts of a replay may come after the day of
    * their delivery was dropped. Its table is then made again, and is dropped with the next look for such days.
    * @param timesMs epoch milliseconds of the records
-   * @param write begins a transaction: making a table locks the whole table of its days
+   * @param write begins a transaction of its own
    */
   async writeInto<T>(timesMs: readonly number[], write: () => Promise<T>): Promise<T> {
     await this.ensure(timesMs);
