@@ -12,6 +12,7 @@ import type { GaplessApp } from '#libs/platform';
 import { Store } from '#libs/postgres';
 import { databaseName } from '#libs/runtime';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
+import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Envelope } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -258,7 +259,11 @@ describe('a feed that moves while everything runs', () => {
       );
       expect(ready).toBeDefined();
     }, PATIENCE);
-    expect(await refusal(urls(4, 6))).toMatch(/Another move is under way/);
+    const isUnderWay = /Another move, rebuild or repair is under way/;
+    expect(await refusal(urls(4, 6))).toMatch(isUnderWay);
+    for (const [other, args] of [[rebuildCommand, []] as const, [repairCommand, ['--apply']] as const]) {
+      expect((await runCommand(other, environment(), args)).failure?.message).toMatch(isUnderWay);
+    }
     command.kill('SIGKILL');
     await once(command, 'exit');
     expect(servedBy(apps[0]!)).toEqual(before);

@@ -1,14 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SEQ_NONE, type OrgId } from '#libs/domain';
-import { Store } from '#libs/postgres';
+import { DeliveryLogAudit, FeedAudit, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { withInstallation } from '../../apps/cli/src/installation.js';
 import { Differences } from '../../apps/cli/src/verify/difference.js';
 import { verifyDeliveries } from '../../apps/cli/src/verify/verify-deliveries.js';
+import { verifyFeed } from '../../apps/cli/src/verify/verify-feed.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -41,6 +42,7 @@ const PROJECTED = ['events', 'org_heads', 'deliveries', 'delivery_attempts', 'en
 const RECORDS = ['endpoints', 'endpoint_inactive_periods', 'api_keys', 'installation'];
 const DAY_TABLES = ['events', 'deliveries', 'delivery_attempts'];
 const EVENTS = 60;
+const NO_PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
 
 let gapless: GaplessUnderTest;
 /** Those who log in with least privilege: the stages write, and verify reads. */
@@ -168,10 +170,9 @@ describe('verify', () => {
   it('folds the facts of a large partition in rounds', async () => {
     const differences = new Differences();
     const scope = { orgId: null, from: SEQ_NONE, sinceMs: 0, patienceMs: 0 };
-    const progress = { begin: () => undefined, advance: () => undefined, end: () => undefined };
     const [once, rounds] = await withInstallation(gapless.environment, async (installation) => [
-      await verifyDeliveries(installation, scope, differences, progress),
-      await verifyDeliveries(installation, scope, differences, progress, 40),
+      await verifyDeliveries(installation, scope, differences, NO_PROGRESS),
+      await verifyDeliveries(installation, scope, differences, NO_PROGRESS, 40),
     ]);
     expect(rounds).toEqual(once);
     expect(differences).toMatchObject({ count: 0 });
@@ -182,6 +183,56 @@ describe('verify', () => {
     const { lines } = await runCommand(verifyCommand, gapless.environment, ['--json'], inAYear);
     const found = JSON.parse(lines[0]!) as Verified;
     expect(found).toMatchObject({ ok: true, feed: { compared: 0, pruned: EVENTS + 5 }, deliveries: { compared: 0 } });
+  });
+
+  it('leaves out what gets past retention while it looks', async () => {
+    const tables = ['events', 'deliveries'];
+    for (const table of tables) {
+      await owner.query(`create table kept_${table} as select * from ${table} where org_id = $1 and seq = 2`, [orgId]);
+      await owner.query(`with gone as (delete from ${table} where org_id = $1 and seq = 2) select 1`, [orgId]);
+    }
+    const { mismatches } = FeedAudit.prototype;
+    const { atOneMoment } = DeliveryLogAudit.prototype;
+    try {
+      const differences = async (daysEnd: boolean) => {
+        const found = new Differences();
+        let sinceMs = 0;
+        const after = async <T>(looked: Promise<T>): Promise<T> => {
+          const rows = await looked;
+          if (daysEnd) sinceMs = Date.now() + 86_400_000;
+          return rows;
+        };
+        jest.spyOn(FeedAudit.prototype, 'mismatches').mockImplementation(function (this: FeedAudit, events) {
+          return after(mismatches.call(this, events));
+        });
+        jest.spyOn(DeliveryLogAudit.prototype, 'atOneMoment').mockImplementation(function (
+          this: DeliveryLogAudit,
+          topic,
+          act,
+        ) {
+          return atOneMoment.call(this, topic, (moment) =>
+            act({ ...moment, mismatches: (deliveries) => after(moment.mismatches(deliveries)) }),
+          ) as never;
+        });
+        const scope = { orgId: null, from: SEQ_NONE, patienceMs: 0 };
+        await withInstallation(gapless.environment, async (installation) => {
+          for (const look of [verifyFeed, verifyDeliveries]) {
+            sinceMs = 0;
+            const at = Object.defineProperty(scope, 'sinceMs', { get: () => sinceMs, configurable: true });
+            await look(installation, at as typeof scope & { sinceMs: number }, found, NO_PROGRESS);
+          }
+        });
+        return found.first.map(({ kind }) => kind);
+      };
+      expect(await differences(false)).toEqual(['feed', 'delivery', 'delivery']);
+      expect(await differences(true)).toEqual([]);
+    } finally {
+      jest.restoreAllMocks();
+      for (const table of tables) {
+        await owner.query(`insert into ${table} select * from kept_${table}`);
+        await owner.query(`drop table kept_${table}`);
+      }
+    }
   });
 
   it('cannot verify what it cannot reach, and says so with a status of its own', async () => {

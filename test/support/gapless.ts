@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import { Store } from '#libs/postgres';
+import { Store, type FeedSpread } from '#libs/postgres';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
 import { createLogger, type Environment } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
@@ -40,12 +40,13 @@ export async function migrateTestDatabase(url: string): Promise<void> {
 }
 
 /** A `Store` that says nothing; it is not open yet. */
-export function aStore(databaseUrl: string): Store {
+export function aStore(databaseUrl: string, feed?: FeedSpread): Store {
   return new Store({
     databaseUrl,
     applicationName: 'test',
     logger: createLogger('silent', 'test'),
     migratesWhenOpened: true,
+    ...(feed === undefined ? {} : { feed }),
   });
 }
 

@@ -13,13 +13,17 @@ export async function adoptFeedList(store: Store, environment: Environment): Pro
   await new FeedLists(store).adopt(settings.value, async () => new SecretCipher(await encryptionKeys(environment)));
 }
 
+/** @throws CliError if the feed has left the databases that the command opened */
+export async function refuseIfMoved(store: Store): Promise<void> {
+  if ((await new FeedLists(store).servedId()) !== store.feed.listId) {
+    throw new CliError('the feed has moved to other databases meanwhile: run the command again');
+  }
+}
+
 /** Ends a command that would go on with databases that the feed has left. */
 function holdFeedList(store: Store): void {
-  const lists = new FeedLists(store);
   store.feed.leaseBy(async () => {
-    if ((await lists.servedId()) !== store.feed.listId) {
-      throw new CliError('the feed has moved to other databases meanwhile: run the command again');
-    }
+    await refuseIfMoved(store);
     store.feed.lookedAt(performance.now() + LOOK_EVERY_MS, false);
   });
   store.feed.lookedAt(performance.now() + LOOK_EVERY_MS, false);

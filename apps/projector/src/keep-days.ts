@@ -42,7 +42,7 @@ export class KeepDays extends RegularWork {
 
   async #keep(days: DayPartitions, nowMs: number): Promise<void> {
     await days.ensure([nowMs, nowMs + DAY_MS]);
-    const dropped = await days.drop(nowMs - this.config.retentionMs);
+    const dropped = await days.prune(nowMs, this.config.retentionMs);
     if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
   }
 

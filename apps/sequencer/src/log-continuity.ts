@@ -30,6 +30,8 @@ export interface RestoredPartition {
 export interface LogContinuity {
   /** Remembers where the log ends after a write. */
   reached(partition: number, logOffset: number): void;
+  /** Notes that another process may have the partition now: it is compared with Postgres when it comes back. */
+  left(partition: number): void;
   check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>>;
 }
 
@@ -57,6 +59,10 @@ export class CheckedContinuity implements LogContinuity {
     this.#ends.set(partition, logOffset);
   }
 
+  left(partition: number): void {
+    this.#compared.delete(partition);
+  }
+
   async check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>> {
     const stops = [
       ...this.#compareEnds(restored),
@@ -81,7 +87,10 @@ export class CheckedContinuity implements LogContinuity {
     });
   }
 
-  /** Compares with Postgres once for each assignment, and again after a connection to a broker broke. */
+  /**
+   * Compares with Postgres once for as long as this process keeps the partition, and again after a connection to a
+   * broker broke. So a partition that stays goes on while Postgres is away.
+   */
   async #compareProjection(restored: readonly RestoredPartition[]): Promise<readonly PartitionStop[]> {
     const { connection, topics, projected } = this.use;
     const { interruptions } = connection;

@@ -84,9 +84,9 @@ beforeEach(async () => {
 });
 
 /** One that knows nothing yet, as after a start. */
-function aSequencer(readBackRecords?: number): Sequencer {
+function aSequencer(readBackRecords?: number, left: (partition: number) => void = () => undefined): Sequencer {
   // These records are in no inbox.
-  const continuity = { check: () => Promise.resolve(new Map<number, never>()), reached: () => undefined };
+  const continuity = { check: () => Promise.resolve(new Map<number, never>()), reached: () => undefined, left };
   const use = { connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING, continuity };
   return new Sequencer(readBackRecords === undefined ? use : { ...use, readBackRecords });
 }
@@ -120,6 +120,15 @@ async function expectLog(count: number): Promise<void> {
   expect(events.map(({ seq }) => seq)).toEqual(oneTo(count));
   expect(new Set(events.map(({ id }) => id)).size).toBe(count);
 }
+
+it('a sequencer that has lost a partition compares it with Postgres again once it comes back', async () => {
+  const left: number[] = [];
+  const one = aSequencer(undefined, (partition) => left.push(partition));
+  await one.restoreAssigned(aSession(1));
+  expect(left).toEqual([]);
+  await one.restoreAssigned({ ...aSession(2), assigned: {} });
+  expect(left).toEqual([0]);
+});
 
 describe('a record of the log', () => {
   it('is the envelope, with seq and CloudEvents headers, keyed by its org', async () => {

@@ -149,7 +149,9 @@ export class Sequencer {
     const assigned = session.assigned[this.use.topics.inbox] ?? [];
     const partitions = assigned.filter((partition) => this.use.connection.isOwnPartition(partition));
     for (const partition of this.#states.keys()) {
-      if (!partitions.includes(partition)) this.#states.delete(partition);
+      if (partitions.includes(partition)) continue;
+      this.#states.delete(partition);
+      this.use.continuity.left(partition);
     }
     if (this.#stoppedIn !== session.generation) {
       // A consumer that joins again reports nothing of what stopped before: it is tried again, and reported again.

@@ -56,12 +56,13 @@ export * from './orgs/org-statistics.js';
 export { PostgresModule } from './postgres.module.js';
 export * from './feed/append-times.js';
 export * from './projections/backlogs.js';
-export * from './projections/day-partitions.js';
+export * from './projections/days/day-partitions.js';
 export * from './projections/delivery-projection.js';
 export * from './projections/endpoint-counts.js';
 export * from './projections/feed-projection.js';
 export * from './projections/shadow/projection-comparison.js';
 export {
+  beginAt,
   begunPositions,
   projectedPositions,
   projectedUpTo,

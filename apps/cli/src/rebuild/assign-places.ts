@@ -13,14 +13,14 @@ import { rebuild, type RebuildReport, type RebuildRequest } from './rebuild.js';
  */
 export async function assignPlaces(
   installation: Installation,
-  { startsOver, nowMs }: Pick<RebuildRequest, 'startsOver' | 'nowMs'>,
+  { startsOver, clock }: Pick<RebuildRequest, 'startsOver' | 'clock'>,
   progress: Progress,
 ): Promise<RebuildReport> {
   const { store, config } = installation;
   await refuseIfRunning(installation);
   const places = new FeedPlaces(store);
   await places.beginMove();
-  const report = await rebuild(installation, { projections: ['feed'], fromEmpty: true, startsOver, nowMs }, progress);
+  const report = await rebuild(installation, { projections: ['feed'], fromEmpty: true, startsOver, clock }, progress);
   const lastSeqs = await checkpointedSeqs(installation);
   const { all, mainPlace } = store.feed;
   for (const server of all) {

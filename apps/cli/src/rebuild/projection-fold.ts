@@ -53,16 +53,22 @@ export function deliveryFold(
   };
 }
 
+export interface ProjectionFoldUse {
+  readonly connection: KafkaConnection;
+  readonly topic: string;
+  readonly apply: Apply;
+  /** Notes that everything before an offset is folded, for a partition of which the topic has no record any more. */
+  readonly beginAt: (partition: number, offset: number) => Promise<void>;
+  readonly onRecords: (count: number) => void;
+}
+
 /** Folds a projection again, from the first record that still exists, or from where it was interrupted. */
 export class ProjectionFold {
   readonly #reached = new Map<number, number>();
 
   constructor(
-    private readonly connection: KafkaConnection,
     readonly projection: ProjectionName,
-    private readonly topic: string,
-    private readonly apply: Apply,
-    private readonly onRecords: (count: number) => void,
+    private readonly use: ProjectionFoldUse,
   ) {}
 
   /**
@@ -72,11 +78,15 @@ export class ProjectionFold {
    */
   async goOnFrom(positions: ReadonlyMap<number, Position>): Promise<number> {
     let folded = 0;
-    for (const [partition, { begin, verdict }] of await checkPositions(this.connection, this.topic, positions)) {
+    for (const [partition, { begin, verdict }] of await checkPositions(
+      this.use.connection,
+      this.use.topic,
+      positions,
+    )) {
       if (verdict.kind !== 'fits') {
         const what = verdict.kind === 'removed' ? `records up to ${verdict.to} are gone` : verdict.reason;
         throw new CliError(
-          `the interrupted rebuild does not fit ${this.topic}/${partition}: ${what}. Run it with --start-over.`,
+          `the interrupted rebuild does not fit ${this.use.topic}/${partition}: ${what}. Run it with --start-over.`,
         );
       }
       const next = positions.get(partition)?.next ?? 0;
@@ -88,7 +98,7 @@ export class ProjectionFold {
 
   /** Returns the offset after the last record of each partition. */
   async ends(): Promise<Positions> {
-    return new LogPositions(this.connection).ends(this.topic);
+    return new LogPositions(this.use.connection).ends(this.use.topic);
   }
 
   /** Returns how many records are left up to the targets. */
@@ -100,19 +110,20 @@ export class ProjectionFold {
   async foldTo(targets: Positions): Promise<void> {
     const stretches = [...targets]
       .filter(([partition, to]) => to > this.#at(partition))
-      .map(([partition, to]) => ({ topic: this.topic, partition, from: this.#at(partition), to }));
+      .map(([partition, to]) => ({ topic: this.use.topic, partition, from: this.#at(partition), to }));
     if (stretches.length === 0) return;
-    const ends = await streamPartitions(this.connection, stretches, (batch) => this.#fold(batch), {
+    const ends = await streamPartitions(this.use.connection, stretches, (batch) => this.#fold(batch), {
       partitionsAtOnce: PARTITIONS_AT_ONCE,
     });
     for (const { partition, to } of stretches) {
-      const end = ends.get(`${this.topic}/${partition}`) ?? 0;
+      const end = ends.get(`${this.use.topic}/${partition}`) ?? 0;
       if (end < to) {
         throw new CliError(
-          `${this.topic}/${partition} ends at ${end}, but the ${this.projection} projection has read up to ${to}: ` +
+          `${this.use.topic}/${partition} ends at ${end}, but the ${this.projection} projection has read up to ${to}: ` +
             'the topic lost records that only the served tables still have',
         );
       }
+      if (!this.#reached.has(partition)) await this.use.beginAt(partition, to);
       this.#reached.set(partition, to);
     }
   }
@@ -124,13 +135,13 @@ export class ProjectionFold {
     const last = records.at(-1);
     const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
     const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset, ...anchor };
-    const projected = await this.apply(stretch, batch);
+    const projected = await this.use.apply(stretch, batch);
     if (projected.kind === 'behind') {
       throw new CliError(
         `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}`,
       );
     }
-    this.onRecords(records.length);
+    this.use.onRecords(records.length);
   }
 
   #at(partition: number): number {

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { Clock } from '#libs/domain';
 import { SecretCipher, ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/postgres';
 import { databaseName, readSetting, SETTINGS, type Environment } from '#libs/runtime';
+import { alone } from '../alone.js';
 import { CliError } from '../cli-error.js';
 import { withInstallation } from '../installation.js';
 import { encryptionKeys } from '../secrets/encryption-keys.js';
@@ -57,7 +58,7 @@ export function rebuildCommand(
         projections,
         fromEmpty: flags.fromEmpty === true,
         startsOver: flags.startOver === true,
-        nowMs: context.clock.now(),
+        clock: context.clock,
       };
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;
@@ -81,7 +82,9 @@ export function rebuildCommand(
         withInstallation(
           environment,
           (installation) =>
-            assigns ? assignPlaces(installation, request, progress) : rebuild(installation, request, progress),
+            assigns
+              ? assignPlaces(installation, request, progress)
+              : alone(installation.store, () => rebuild(installation, request, progress)),
           { placesAreChecked: !assigns },
         ),
       );
@@ -120,8 +123,8 @@ function readUrls(text: string, environment: Environment): readonly string[] {
   return read.value;
 }
 
-function moveJson({ closedMs, hasMainLeft: _, ...report }: MoveReport): string {
-  return JSON.stringify({ ...report, closed_ms: closedMs });
+function moveJson({ closedMs, closedInVain, hasMainLeft: _, ...report }: MoveReport): string {
+  return JSON.stringify({ ...report, closed_ms: closedMs, closed_in_vain: closedInVain });
 }
 
 export function moveLines(moved: MoveReport): readonly string[] {
@@ -129,6 +132,9 @@ export function moveLines(moved: MoveReport): readonly string[] {
     `${moved.records} records folded, ${moved.copied} events copied`,
     `${moved.events} events of ${moved.orgs} organizations compared: all the same`,
     `processes that changed to ${moved.databases.join(', ')}, after a pause of ${moved.closedMs} ms: ${moved.processes}`,
+    ...(moved.closedInVain === 0
+      ? []
+      : [`Before that, the feed was closed and opened again ${moved.closedInVain} times, for up to 2 s each.`]),
     'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
     `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
     ...(moved.hasMainLeft

@@ -1,3 +1,4 @@
+import { VERSION, type Clock } from '#libs/domain';
 import {
   compareProjections,
   DayPartitions,
@@ -6,6 +7,7 @@ import {
   ProjectionShadow,
   readPositions,
   type ProjectionName,
+  type ProjectionPositions,
   type Store,
   type TableComparison,
 } from '#libs/postgres';
@@ -21,7 +23,8 @@ export interface RebuildRequest {
   readonly fromEmpty: boolean;
   /** Whether to start over where an earlier rebuild was interrupted. */
   readonly startsOver: boolean;
-  readonly nowMs: number;
+  /** The retention goes on while the rebuild runs. */
+  readonly clock: Clock;
 }
 
 export interface RebuildReport {
@@ -117,11 +120,16 @@ async function rebuildPart(
   });
 }
 
-/** What decides what a rebuild makes of the records. */
-function workOf({ topics, config, store }: Installation, { fromEmpty }: RebuildRequest, part: RebuildPart): string {
+/** What decides what a rebuild makes of the records. Another version may fold them differently. */
+export function workOf(
+  { topics, config, store }: Installation,
+  { fromEmpty }: RebuildRequest,
+  part: RebuildPart,
+): string {
   const { partitions, autoDisableAfter } = config;
   const places = Array.from({ length: partitions }, (_, partition) => partition).filter(part.isOwn);
   return JSON.stringify({
+    version: VERSION,
     topics: [topics.log, topics.deliveries],
     projections: part.projections,
     databases: store.feed.all.length,
@@ -161,14 +169,14 @@ class Rebuild {
       this.records += count;
       progress.advance(count);
     };
-    const folds = {
-      feed: () => new ProjectionFold(connection, 'feed', topics.log, feedFold(store), onRecords),
-      deliveries: () => {
-        const apply = deliveryFold(deliveries, (ids) => shadow.note(ids));
-        return new ProjectionFold(connection, 'deliveries', topics.deliveries, apply, onRecords);
-      },
+    const sources = {
+      feed: { topic: topics.log, apply: feedFold(store) },
+      deliveries: { topic: topics.deliveries, apply: deliveryFold(deliveries, (ids) => shadow.note(ids)) },
     };
-    this.#folds = request.projections.map((name) => folds[name]());
+    this.#folds = request.projections.map((name) => {
+      const beginAt = (partition: number, offset: number) => shadow.beginAt(name, partition, offset);
+      return new ProjectionFold(name, { connection, ...sources[name], beginAt, onRecords });
+    });
   }
 
   /** Goes on where an earlier rebuild was interrupted. @returns how many records that one folded */
@@ -185,11 +193,10 @@ class Rebuild {
     for (let round = 0; round < ROUNDS; round++) {
       const positions = await this.shadow.servedPositions();
       const targets = await Promise.all(
-        this.#folds.map(async (fold) =>
-          this.request.fromEmpty
-            ? furthest(await this.#endsOf(fold), positions[fold.projection])
-            : positions[fold.projection],
-        ),
+        this.#folds.map(async (fold) => {
+          const served = this.#ownOf(fold, positions[fold.projection]);
+          return this.request.fromEmpty ? furthest(this.#ownOf(fold, await fold.ends()), served) : served;
+        }),
       );
       const distance = this.#folds.reduce((sum, fold, index) => sum + fold.distanceTo(targets[index] ?? new Map()), 0);
       if (distance < LAST_STRETCH && round > 0) break;
@@ -210,27 +217,28 @@ class Rebuild {
     const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
     return store.snapshot(async (served) => {
       const positions = await readPositions(served, ofProjection);
-      for (const fold of this.#folds) await fold.foldTo(positions[fold.projection]);
+      await this.#foldTo(positions);
       return this.shadow.store.snapshot((rebuilt) =>
         compareProjections(served, rebuilt, this.request.projections, this.#expiredBefore),
       );
     });
   }
 
-  /** Returns the ends of the partitions whose projection the database has. */
-  async #endsOf(fold: ProjectionFold): Promise<Positions> {
-    const ends = await fold.ends();
-    return fold.projection === 'feed' ? new Map([...ends].filter(([partition]) => this.isOwn(partition))) : ends;
+  async takePlace(): Promise<void> {
+    await this.shadow.takePlace(this.request.projections, (positions) => this.#foldTo(positions));
   }
 
-  async takePlace(): Promise<void> {
-    await this.shadow.takePlace(this.request.projections, async (positions) => {
-      for (const fold of this.#folds) await fold.foldTo(positions[fold.projection]);
-    });
+  async #foldTo(positions: ProjectionPositions): Promise<void> {
+    for (const fold of this.#folds) await fold.foldTo(this.#ownOf(fold, positions[fold.projection]));
+  }
+
+  /** Leaves out partitions whose feed is in another database now: this one may have had them in an earlier list. */
+  #ownOf({ projection }: ProjectionFold, offsets: Positions): Positions {
+    return projection === 'feed' ? new Map([...offsets].filter(([partition]) => this.isOwn(partition))) : offsets;
   }
 
   get #expiredBefore(): number {
-    return expiredBefore(this.request.nowMs, this.installation.config.retentionMs);
+    return expiredBefore(this.request.clock.now(), this.installation.config.retentionMs);
   }
 }
 

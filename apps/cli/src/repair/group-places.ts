@@ -23,10 +23,20 @@ interface InboxPlan {
 
 type Admin = Parameters<Parameters<KafkaConnection['withAdmin']>[0]>[0];
 
+/**
+ * Whether a consumer group is one of the installation with that prefix.
+ * @param topics of all installations on the brokers: the prefix of another one may begin with this one, as in `gapless-eu`
+ */
+export function isGroupOf(topicPrefix: string, groupId: string, topics: readonly string[]): boolean {
+  const prefixes = new Set(topics.map((topic) => topic.slice(0, topic.indexOf('.'))));
+  const isOf = (prefix: string) => groupId.startsWith(`${prefix}-`);
+  const isOfAnother = [...prefixes].some((prefix) => prefix.startsWith(`${topicPrefix}-`) && isOf(prefix));
+  return isOf(topicPrefix) && !isOfAnother && !/^gapless-(reader|follower)-/.test(groupId);
+}
+
 async function ownGroups(admin: Admin, topicPrefix: string): Promise<readonly string[]> {
-  const { groups } = await admin.listGroups();
-  const isOwn = (id: string) => id.startsWith(`${topicPrefix}-`) && !/^gapless-(reader|follower)-/.test(id);
-  return groups.map(({ groupId }) => groupId).filter(isOwn);
+  const [{ groups }, topics] = await Promise.all([admin.listGroups(), admin.listTopics()]);
+  return groups.map(({ groupId }) => groupId).filter((groupId) => isGroupOf(topicPrefix, groupId, topics));
 }
 
 async function withMembers(admin: Admin, groups: readonly string[]): Promise<readonly string[]> {

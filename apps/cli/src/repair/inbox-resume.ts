@@ -1,9 +1,9 @@
-import { parseEndpointId, type EventId, type OrgId } from '#libs/domain';
+import { idFingerprint, parseEndpointId, type EventId, type OrgId } from '#libs/domain';
 import { parseInboxValue } from '#libs/event-validation';
 import { FeedRepair } from '#libs/postgres';
 import { partitionOf, readPartitions, TARGET_ENDPOINT_HEADER, type StoredRecord } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
-import { idKey, type LogContents } from './log-contents.js';
+import type { LogContents } from './log-contents.js';
 
 /** The place where sequencing resumes in an inbox partition. */
 export interface InboxResume {
@@ -39,7 +39,7 @@ export async function findInboxResumes(
     (record) => {
       const of = byPartition.get(record.partition);
       const event = eventOf(record, config.partitions);
-      if (of === undefined || event === undefined || of.ids.has(idKey(event.orgId, event.id))) return;
+      if (of === undefined || event === undefined || of.ids.has(idFingerprint(event.orgId, event.id))) return;
       const known = missing.get(record.partition) ?? [];
       known.push({ offset: record.offset, ...event });
       missing.set(record.partition, known);

@@ -1,4 +1,4 @@
-import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
+import { FingerprintTable, idFingerprint, SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { FeedRepair, type Conflict } from '#libs/postgres';
 import { LogPositions, readCheckpoint, readLogRecord, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
@@ -13,8 +13,8 @@ export interface LogContents {
   readonly lastSeqs: Map<OrgId, Seq>;
   /** The last seqs in the checkpoints. */
   readonly checkpointedSeqs: Map<OrgId, Seq>;
-  /** `<org> <event id>` of every event. */
-  readonly ids: Set<string>;
+  /** The id of every event: a partition may have more of them than a set of texts can hold. */
+  readonly ids: FingerprintTable;
   /** Seqs at which the feed has other events. */
   readonly conflicts: Conflict[];
   /** Keys of the ids in the checkpoints. */
@@ -23,10 +23,6 @@ export interface LogContents {
   inboxOffset: number;
   /** The log offset up to which the checkpoint covers the log. */
   checkpointedLogOffset: number;
-}
-
-export function idKey(orgId: OrgId, id: string): string {
-  return `${orgId} ${id}`;
 }
 
 /** Reads every partition of the log and of the checkpoints. */
@@ -42,7 +38,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
         end,
         lastSeqs: new Map(),
         checkpointedSeqs: new Map(),
-        ids: new Set(),
+        ids: new FingerprintTable(),
         conflicts: [],
         idsKeys: new Set(),
         inboxOffset: 0,
@@ -74,7 +70,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
     if (of === undefined) return;
     const events = records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
     for (const { orgId, seq, id, inboxOffset, offset } of events) {
-      of.ids.add(idKey(orgId, id));
+      of.ids.add(idFingerprint(orgId, id));
       if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
       // Records before a reset come from an inbox that no longer exists.
       if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);

@@ -1,4 +1,4 @@
-import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
+import { idFingerprint, SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/postgres';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
@@ -6,7 +6,7 @@ import { findGrownTopics, type GrownTopic } from './grown-topics.js';
 import { goneEvents, type GoneEvents } from './gone-events.js';
 import { readGroups, type GroupPlace } from './group-places.js';
 import { findInboxResumes, type InboxResume } from './inbox-resume.js';
-import { idKey, readLogContents, type LogContents } from './log-contents.js';
+import { readLogContents, type LogContents } from './log-contents.js';
 import { findLostFacts, type LostFacts } from './lost-facts.js';
 import { areSeqsLost, greatestSeqs, lastSeqIn, readInboxPlaces, resumeBehind, unreadRecords } from './lost-seqs.js';
 
@@ -59,7 +59,7 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
     places.get(log.partition)?.verdict.kind === 'went back' || log.end < log.checkpointedLogOffset;
   const putBack = await findPutBack(installation, contents, { heads, isBehind });
   for (const log of contents) {
-    for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idKey(orgId, id));
+    for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idFingerprint(orgId, id));
   }
   await readInboxPlaces(installation, contents);
   const inboxes = await findInboxResumes(installation, contents);

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import type { Environment } from '#libs/runtime';
+import { alone } from '../alone.js';
 import { CliError } from '../cli-error.js';
-import { withInstallation } from '../installation.js';
+import { withInstallation, type Installation } from '../installation.js';
 import { refuseRunning } from './group-places.js';
 import { adopt, adoptionLines } from './adopt.js';
 import { applyRepair } from './apply-repair.js';
-import { planRepair } from './repair-plan.js';
+import { planRepair, type RepairPlan } from './repair-plan.js';
 import { isSound, repairJson, repairLines } from './repair-report.js';
 
 interface RepairFlags {
@@ -38,20 +39,9 @@ export function repairCommand(
     .addHelpText('after', HELP)
     .action(async (flags: RepairFlags) => {
       const isApplied = flags.apply === true;
-      const plan = await withInstallation(environment, async (installation) => {
-        const found = await planRepair(installation);
-        if (!isApplied || isSound(found)) return found;
-        refuseRunning(found.running);
-        const unread = found.partitions.filter((partition) => partition.unread > 0);
-        if (unread.length > 0) {
-          const names = unread.map(({ partition }) => `${installation.topics.log}/${partition}`).join(', ');
-          throw new CliError(
-            `${names} lost records that neither Postgres nor the checkpoint has, so seqs would repeat. Restore ${installation.topics.sequences} or a newer database`,
-          );
-        }
-        await applyRepair(installation, found);
-        return found;
-      });
+      const plan = await withInstallation(environment, (installation) =>
+        isApplied ? alone(installation.store, () => planAndApply(installation)) : planRepair(installation),
+      );
       const lines = flags.json === true ? [repairJson(plan, isApplied)] : repairLines(plan, isApplied);
       for (const line of lines) context.print(line);
     })
@@ -69,4 +59,20 @@ export function repairCommand(
           for (const line of adoptionLines(adoption, isApplied)) context.print(line);
         }),
     );
+}
+
+/** @returns the plan, which was executed @throws CliError when it cannot be */
+async function planAndApply(installation: Installation): Promise<RepairPlan> {
+  const plan = await planRepair(installation);
+  if (isSound(plan)) return plan;
+  refuseRunning(plan.running);
+  const unread = plan.partitions.filter((partition) => partition.unread > 0);
+  if (unread.length > 0) {
+    const names = unread.map(({ partition }) => `${installation.topics.log}/${partition}`).join(', ');
+    throw new CliError(
+      `${names} lost records that neither Postgres nor the checkpoint has, so seqs would repeat. Restore ${installation.topics.sequences} or a newer database`,
+    );
+  }
+  await applyRepair(installation, plan);
+  return plan;
 }

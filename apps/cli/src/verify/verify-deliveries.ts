@@ -122,7 +122,8 @@ class DeliveryVerification {
   async #comparePage(page: readonly AuditedDelivery[]): Promise<void> {
     this.#compared += page.length;
     for (const { delivery, columns } of await this.snapshot.mismatches(page)) {
-      const { deliveryId, orgId, seq } = delivery.ref;
+      const { deliveryId, orgId, seq, createdAtMs } = delivery.ref;
+      if (createdAtMs < this.scope.sinceMs) continue;
       this.differences.add({ kind: 'delivery', delivery_id: deliveryId, org_id: orgId, seq, columns });
     }
   }

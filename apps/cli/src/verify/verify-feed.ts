@@ -165,6 +165,7 @@ class FeedVerification {
       org.rows++;
     }
     for (const { event, columns } of await this.feed.mismatches(events)) {
+      if (event.appendedAtMs < this.scope.sinceMs) continue;
       this.differences.add({ kind: 'feed', org_id: event.orgId, seq: event.seq, columns });
       const org = this.#expected.get(event.orgId);
       if (org !== undefined && columns[0] === 'row') org.rows--;

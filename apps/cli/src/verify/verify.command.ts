@@ -60,7 +60,10 @@ async function verify(
       const scope = {
         orgId: flags.org ?? null,
         from: flags.from ?? SEQ_NONE,
-        sinceMs: expiredBefore(clock.now(), installation.config.retentionMs),
+        // A day may end meanwhile.
+        get sinceMs() {
+          return expiredBefore(clock.now(), installation.config.retentionMs);
+        },
         patienceMs: flags.wait * 1_000,
       };
       const feed = await verifyFeed(installation, scope, differences, progress);

@@ -16,11 +16,17 @@ describe('judgeMainPlace', () => {
     ['another place', { place: 0, places: 2 }, { place: 1, places: 2 }, /is number 2.*holds part 1 of 2/],
     ['a list without it', { place: 0, places: 2 }, { place: null, places: 2 }, /is missing.*holds part 1 of 2/],
     ['a list with it', { place: null, places: 2 }, { place: 0, places: 2 }, /is number 1.*holds no feed/],
-    ['a move that has not ended', MOVING, { place: 0, places: 2 }, /being moved/],
   ] as const)('refuses %s, and says how to move', (_, found, expected, reason) => {
     const verdict = judgeMainPlace(found, expected);
     expect(verdict).toEqual({ kind: 'refuse', reason: expect.stringMatching(reason) });
     expect(verdict).toEqual({ kind: 'refuse', reason: expect.stringContaining('gapless rebuild --assign-places') });
+  });
+
+  it('refuses every list until the places are assigned, and names the one way that ends it', () => {
+    expect(judgeMainPlace(MOVING, { place: 0, places: 2 })).toEqual({
+      kind: 'refuse',
+      reason: expect.stringMatching(/interrupted\.\nRun "gapless rebuild --assign-places" again(?!.*--to)/),
+    });
   });
 });
 

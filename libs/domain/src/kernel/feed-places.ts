@@ -22,8 +22,12 @@ const HOW_TO_MOVE =
   'Correct PROJECTION_DATABASE_URLS. To move the feed to other databases while Gapless runs, run "gapless rebuild --to". ' +
   'To build it in the listed databases, stop all processes, run "gapless rebuild --assign-places", then start them.';
 
-function refuse(...lines: readonly string[]): FeedPlaceVerdict {
-  return { kind: 'refuse', reason: [...lines, HOW_TO_MOVE].join('\n') };
+const HOW_TO_END =
+  'Run "gapless rebuild --assign-places" again, with the PROJECTION_DATABASE_URLS that all processes get. It builds the feed ' +
+  'there from the log, whichever list was meant before. Then start the processes.';
+
+function refuse(reason: string, remedy = HOW_TO_MOVE): FeedPlaceVerdict {
+  return { kind: 'refuse', reason: `${reason}\n${remedy}` };
 }
 
 /** The place of a main database while the feed moves to other databases. No list agrees with it. */
@@ -31,8 +35,12 @@ export const MOVING: FeedPlace = { place: null, places: 0 };
 
 /** Judges whether the main database has the place that the settings give it. */
 export function judgeMainPlace(found: FeedPlace, expected: FeedPlace): FeedPlaceVerdict {
-  if (found.places === MOVING.places)
-    return refuse('The feed was being moved to other databases, and that has not ended.');
+  if (found.places === MOVING.places) {
+    return refuse(
+      'The feed is being built in other databases ("gapless rebuild --assign-places"), or that was interrupted.',
+      HOW_TO_END,
+    );
+  }
   if (found.places !== expected.places) {
     return refuse(
       `PROJECTION_DATABASE_URLS makes ${counted(expected.places)} hold the feed, but this installation spreads it over ${counted(found.places)}.`,

@@ -1,3 +1,4 @@
+export { FingerprintTable } from './fingerprint-table.js';
 export { idFingerprint, type IdFingerprint } from './id-fingerprint.js';
 export { ID_WINDOW_MS, type IdStretch } from './id-window.js';
 export * from './log-audit.js';

@@ -15,6 +15,9 @@ export const ADVISORY_LOCKS = {
   mcpUpkeep: 47_110_819,
   /** Held by the process that publishes operational events, so that they keep their order. */
   operationalEvents: 47_110_820,
-  /** Held while the feed moves, in the main database and in those that it moves to. */
+  /**
+   * Held while the feed moves, in the main database and in those that it moves to. In the main one also by the other
+   * commands that replace what the databases hold: rebuild and repair.
+   */
   feedMove: 47_110_821,
 } as const;

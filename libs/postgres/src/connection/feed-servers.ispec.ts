@@ -233,7 +233,7 @@ describe('the list of databases', () => {
   it('is refused while a move has begun and not ended', async () => {
     const places = new FeedPlaces(store);
     await places.beginMove();
-    await expect(other(urls())).rejects.toThrow(/being moved.*\n.*--assign-places/);
+    await expect(other(urls())).rejects.toThrow(/being built.*\n.*--assign-places/);
     await places.endMove();
     await other(urls());
   });

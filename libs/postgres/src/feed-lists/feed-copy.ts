@@ -1,6 +1,6 @@
 import { seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { isLockNotAvailable, type FeedServer, type Store } from '../connection/store.js';
-import { DayPartitions } from '../projections/day-partitions.js';
+import { DayPartitions } from '../projections/days/day-partitions.js';
 
 const ORGS_AT_ONCE = 200;
 /** Events of up to 256 KB each. */
@@ -57,17 +57,6 @@ export class FeedCopy {
   async countOrgs({ store }: FeedServer): Promise<number> {
     const [row] = await store.query<{ count: number }>('select count(*)::int as count from org_heads');
     return row?.count ?? 0;
-  }
-
-  /** Notes that the new feed has read a partition of the log up to an offset, if it has not read any of it. */
-  async beginAt(topic: string, partition: number, next: number, anchor: string | null): Promise<void> {
-    await this.target.feed.ofPartition(partition).query(
-      `with begun as (
-         insert into projection_offsets (projection, topic, partition, next_offset, anchor)
-         values ('feed', $1, $2, $3, $4) on conflict do nothing
-       ) select 1`,
-      [topic, partition, next, anchor],
-    );
   }
 
   /** Returns the next orgs of a served database after that one, by id. */
@@ -153,23 +142,25 @@ export class FeedCopy {
   async #insert(to: Store, orgId: OrgId, rows: readonly CopiedRow[]): Promise<void> {
     const days = this.#days.get(to) ?? new DayPartitions(to);
     this.#days.set(to, days);
-    await days.ensure(rows.map((row) => Number(row.appended_ms)));
-    await to.query(
-      `with added as (
-         insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
-         select $1, s, i, t, w, to_timestamp(a / 1000.0), e
-         from unnest($2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[]) as event(s, i, t, w, a, e)
-         on conflict do nothing
-       ) select 1`,
-      [
-        orgId,
-        rows.map((row) => row.seq),
-        rows.map((row) => row.event_id),
-        rows.map((row) => row.event_type),
-        rows.map((row) => row.widget_id),
-        rows.map((row) => row.appended_ms),
-        rows.map((row) => row.envelope),
-      ],
+    const timesMs = rows.map((row) => Number(row.appended_ms));
+    await days.writeInto(timesMs, () =>
+      to.query(
+        `with added as (
+           insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+           select $1, s, i, t, w, to_timestamp(a / 1000.0), e
+           from unnest($2::bigint[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::bytea[]) as event(s, i, t, w, a, e)
+           on conflict do nothing
+         ) select 1`,
+        [
+          orgId,
+          rows.map((row) => row.seq),
+          rows.map((row) => row.event_id),
+          rows.map((row) => row.event_type),
+          rows.map((row) => row.widget_id),
+          rows.map((row) => row.appended_ms),
+          rows.map((row) => row.envelope),
+        ],
+      ),
     );
   }
 }

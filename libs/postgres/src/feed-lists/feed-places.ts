@@ -172,7 +172,7 @@ export class FeedPlaces {
     );
     if (done !== null) return;
     throw new InstallationMismatchError(
-      `The database ${server.name} is in PROJECTION_DATABASE_URLS under two names, or a move that is under way uses it.`,
+      `The database ${server.name} is in PROJECTION_DATABASE_URLS under two names, or a move, rebuild or repair is under way.`,
     );
   }
 }

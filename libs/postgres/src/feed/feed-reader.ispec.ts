@@ -4,7 +4,7 @@ import type { OrgId, Seq } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { Store } from '../connection/store.js';
-import { DayPartitions } from '../projections/day-partitions.js';
+import { DayPartitions } from '../projections/days/day-partitions.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { eventKey, FeedReader } from './feed-reader.js';

@@ -41,6 +41,7 @@ import { UrgentDeliveries1700000000105 } from './0105-urgent-deliveries.js';
 import { FeedPlaces1700000000106 } from './0106-feed-places.js';
 import { FeedLists1700000000107 } from './0107-feed-lists.js';
 import { PreviousSeqs1700000000108 } from './0108-previous-seqs.js';
+import { AttachedDays1700000000109 } from './0109-attached-days.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -86,4 +87,5 @@ export const MIGRATIONS = [
   FeedPlaces1700000000106,
   FeedLists1700000000107,
   PreviousSeqs1700000000108,
+  AttachedDays1700000000109,
 ];

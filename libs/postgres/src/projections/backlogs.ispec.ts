@@ -15,7 +15,7 @@ import {
 import { anOrgId } from '../../../../test/support/ids.js';
 import { Backlogs } from './backlogs.js';
 import { DashboardFigures } from '../figures/dashboard-figures.js';
-import { DayPartitions } from './day-partitions.js';
+import { DayPartitions } from './days/day-partitions.js';
 import { DeliveryLogAudit } from '../deliveries/delivery-log-audit.js';
 import { DeliveryLog, type DeliveryPlace } from '../deliveries/delivery-log.js';
 import { DeliveryProjection } from './delivery-projection.js';

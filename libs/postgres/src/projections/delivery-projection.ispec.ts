@@ -13,6 +13,7 @@ import {
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
 import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
+import { DayPartitions } from './days/day-partitions.js';
 import { DeliveryProjection } from './delivery-projection.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import type { Stretch } from './projection-offsets.js';
@@ -201,6 +202,18 @@ describe('DeliveryProjection', () => {
       [0, 2],
       [1, 1],
     ]);
+  });
+
+  it('folds late facts of a day that was dropped since, of attempts that disable the endpoint, too', async () => {
+    const projection = aProjection();
+    const dropDay = () => new DayPartitions(store).drop(CREATED_AT_MS + 2 * 86_400_000);
+    await apply(projection, 0, [scheduled(1), attempted(1, 1, 'retry')]);
+    await dropDay();
+    await apply(projection, 2, [attempted(1, 2, 'retry')]);
+    expect(await statuses()).toEqual(['1 pending http_status: 500']);
+    await dropDay();
+    await apply(projection, 3, [attempted(1, 3, 'retry')]);
+    expect(await endpoint()).toMatchObject({ isActive: false, failureCount: 3 });
   });
 });
 

@@ -9,7 +9,7 @@ import {
   type DeliveryState,
   type OrgId,
 } from '#libs/domain';
-import { DayPartitions } from './day-partitions.js';
+import { DayPartitions } from './days/day-partitions.js';
 import { DeliveryLedger, type AutoDisabled } from './delivery-ledger.js';
 import {
   APPLY_FACTS,
@@ -37,7 +37,7 @@ export type LogEndsOf = (orgIds: readonly OrgId[]) => Promise<ReadonlyMap<OrgId,
 
 /** Folds the delivery facts into deliveries, attempts and endpoint health, and stores the offset with them. */
 export class DeliveryProjection {
-  readonly #partitions: DayPartitions;
+  readonly #days: DayPartitions;
   readonly #offsets: ProjectionOffsets;
 
   /**
@@ -51,22 +51,20 @@ export class DeliveryProjection {
     private readonly endpoints: 'report' | 'disable' | 'leave' = 'disable',
     private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
   ) {
-    this.#partitions = new DayPartitions(store);
+    this.#days = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
   }
 
   /** @param facts the facts of one partition of the deliveries topic, ascending */
   async apply(stretch: Stretch, facts: readonly FactAtOffset[]): Promise<Projected> {
-    await this.#partitions.ensure(
-      facts.flatMap(({ fact }) => (fact.type === 'endpoint_disabled' ? [] : [fact.delivery.createdAtMs])),
-    );
     for (;;) {
       const place = await this.#offsets.place(stretch);
       if (place.kind === 'behind') return place;
       if (place.kind === 'done') return applied(stretch, stretch.nextOffset);
       const unseen = facts.filter(({ offset }) => offset >= place.expected).map(({ fact }) => fact);
       const batch = await this.#fold(unseen);
-      if (await this.#write(stretch, place.expected, batch)) {
+      const timesMs = [...batch.ledger.deliveries.values()].map(({ ref }) => ref.createdAtMs);
+      if (await this.#days.writeInto(timesMs, () => this.#write(stretch, place.expected, batch))) {
         this.#offsets.moved(stretch);
         return applied(stretch, place.expected);
       }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { EventId, OrgId, Seq, SequenceGap } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
+import { DayPartitions } from './days/day-partitions.js';
 import { FeedProjection, type FeedEvent } from './feed-projection.js';
 import { FeedReader } from '../feed/feed-reader.js';
 import type { Stretch } from './projection-offsets.js';
@@ -125,6 +126,15 @@ describe('FeedProjection', () => {
     );
     expect(await seqs()).toEqual(oneTo(60));
     expect(await nextOffset()).toBe(60);
+  });
+
+  it('goes on after the day of late events was dropped', async () => {
+    const projection = new FeedProjection(store);
+    await apply(projection, 0, 2);
+    await new DayPartitions(store).drop(APPENDED_AT_MS + 2 * DAY_MS);
+    await apply(projection, 2, 4);
+    expect(await seqs()).toEqual([3, 4]);
+    expect(await nextOffset()).toBe(4);
   });
 
   it('leaves byte-identical repeats of the log out, inside a batch and across batches and projectors', async () => {

@@ -9,7 +9,7 @@ import {
   type WidgetId,
 } from '#libs/domain';
 import type { SequenceCheck, SequenceFindings } from '#libs/telemetry';
-import { DayPartitions } from './day-partitions.js';
+import { DayPartitions } from './days/day-partitions.js';
 import {
   applied,
   moveParameters,
@@ -106,7 +106,6 @@ export class FeedProjection implements SequenceCheck {
     await this.store.feed.settled();
     const store = this.store.feed.ofPartition(stretch.partition);
     const { days, offsets } = this.#knownOf(store);
-    await days.ensure(events.map((event) => event.appendedAtMs));
     for (;;) {
       const place = await offsets.place(stretch);
       if (place.kind === 'behind') {
@@ -124,7 +123,8 @@ export class FeedProjection implements SequenceCheck {
       const unseen = events.filter((event) => event.offset >= place.expected);
       const { gate } = await this.#headsOf(store, stretch, unseen);
       const sifted = gate.sift(unseen);
-      if (await this.#write(store, stretch, place.expected, sifted.fresh)) {
+      const timesMs = sifted.fresh.map((event) => event.appendedAtMs);
+      if (await days.writeInto(timesMs, () => this.#write(store, stretch, place.expected, sifted.fresh))) {
         sifted.remember();
         this.#note(unseen, sifted);
         offsets.moved(stretch);

@@ -140,6 +140,23 @@ const BEGIN = `
     on conflict do nothing
   ) select 1`;
 
+/**
+ * Notes that a projection has read a partition up to an offset, unless something is known of it. Retention may have
+ * removed all of its records: then none of them leads the projection there.
+ */
+export async function beginAt(
+  store: Store,
+  { projection, topic, partition, nextOffset, anchor }: Omit<Stretch, 'firstOffset'>,
+): Promise<void> {
+  await store.query(
+    `with begun as (
+       insert into projection_offsets (projection, topic, partition, next_offset, anchor)
+       values ($1, $2, $3, $4, $5) on conflict do nothing
+     ) select 1`,
+    [projection, topic, partition, nextOffset, anchor ?? null],
+  );
+}
+
 /** The projection's offset in each partition, as this process last knew it. */
 export class ProjectionOffsets {
   readonly #known = new Map<string, number>();

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError, type Clock, type OrgId, type Position } from '#libs/domain';
 import {
-  ADVISORY_LOCKS,
   awayReason,
+  beginAt,
   drainFeedWriters,
   FeedCopy,
   FeedLists,
@@ -18,6 +18,7 @@ import {
 } from '#libs/postgres';
 import { anchorText, LogPositions, parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
+import { alone } from '../../alone.js';
 import { CliError } from '../../cli-error.js';
 import type { Installation } from '../../installation.js';
 import type { Progress } from '../../verify/progress.js';
@@ -38,6 +39,9 @@ const ATTEMPTS = 20;
 const PAUSE_MS = 1_000;
 /** How long processes may need to open the new databases. */
 const READY_WITHIN_MS = 60_000;
+/** What may be in the way of the change. */
+const TOO_SLOW = 'the new databases did not keep up';
+const NOT_ANNOUNCED = 'the move was not announced all the time, because this command or the main database stood still';
 /** How long the command goes on folding, until the projectors have taken over. */
 const HAND_OVER_MS = 3_000;
 
@@ -51,8 +55,10 @@ export interface MoveReport {
   readonly events: number;
   /** How many processes have changed to the new databases. */
   readonly processes: number;
-  /** How long nothing used the feed, milliseconds. */
+  /** How long nothing used the feed when it moved, milliseconds. */
   readonly closedMs: number;
+  /** How often the feed was closed before that, and could not move in time. */
+  readonly closedInVain: number;
   /** The databases of both lists, without accounts. */
   readonly databases: readonly string[];
   readonly left: readonly string[];
@@ -95,11 +101,7 @@ export async function moveFeed(
   if (namesOf(store) === namesOf(target)) return undefined;
   try {
     await target.openNow();
-    const done = await store.exclusively(ADVISORY_LOCKS.feedMove, async () => ({
-      report: await new FeedMoving(installation, target, request, progress).run(),
-    }));
-    if (done === null) throw new CliError('Another move is under way. Wait until it has ended.');
-    return done.report;
+    return await alone(store, () => new FeedMoving(installation, target, request, progress).run());
   } catch (error) {
     if (error instanceof OperatorError || !isPostgresAway(error)) throw error;
     throw new CliError(
@@ -157,13 +159,13 @@ class FeedMoving {
     });
   }
 
-  async #move(id: string): Promise<Pick<MoveReport, 'processes' | 'closedMs'>> {
+  async #move(id: string): Promise<Pick<MoveReport, 'processes' | 'closedMs' | 'closedInVain'>> {
     await this.#fold();
     await this.#compareAll();
     const processes = await this.#waitUntilReady(id);
-    const closedMs = await this.#change(id);
+    const change = await this.#change(id);
     await delay(HAND_OVER_MS);
-    return { processes, closedMs };
+    return { processes, ...change };
   }
 
   async #follow(): Promise<never> {
@@ -241,40 +243,52 @@ class FeedMoving {
     }
   }
 
-  /** Changes to the new list in a moment in which nothing uses the feed. @returns how long that was, milliseconds */
-  async #change(id: string): Promise<number> {
+  /** Changes to the new list in a moment in which nothing uses the feed. */
+  async #change(id: string): Promise<Pick<MoveReport, 'closedMs' | 'closedInVain'>> {
+    let obstacle = '';
+    let closedInVain = 0;
+    this.progress.begin('changing to the new databases', ATTEMPTS);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if ((await this.#missing()) < NEARLY_THERE && this.#isKnown) {
+      if ((await this.#missing()) >= NEARLY_THERE) obstacle = TOO_SLOW;
+      else if (!this.#isKnown) obstacle = NOT_ANNOUNCED;
+      else {
         const startedAtMs = performance.now();
-        if (await this.#changeNow(id)) return Math.round(performance.now() - startedAtMs);
+        const found = await this.#changeNow(id);
+        if (found === null) return { closedMs: Math.round(performance.now() - startedAtMs), closedInVain };
+        obstacle = found;
+        closedInVain++;
       }
+      this.progress.advance(1);
       await this.#rest(PAUSE_MS);
     }
     throw new CliError(
-      'The new databases did not keep up, or a statement blocked the old ones. The feed stays where it was. ' +
+      `The feed stays where it was: ${obstacle}. It was closed for up to 2 s ${closedInVain} times. ` +
         'Run the command again when there is less load.',
     );
   }
 
-  async #changeNow(id: string): Promise<boolean> {
-    if (!(await this.#lists.close(id))) return false;
+  /** @returns what was in the way; `null` if the feed has moved */
+  async #changeNow(id: string): Promise<string | null> {
+    if (!(await this.#lists.close(id))) return NOT_ANNOUNCED;
     let isChanged = false;
     try {
       await this.#rest(LOOKS_END_AFTER_MS);
       // This process may have been frozen, and the announcement over for a while.
-      if (!this.#isKnown) return false;
+      if (!this.#isKnown) return NOT_ANNOUNCED;
       // What was under way has ended then, and the positions are final.
-      const drained = await Promise.all(this.installation.store.feed.all.map(({ store }) => drainFeedWriters(store)));
-      if (drained.includes(false)) return false;
+      const { all: served } = this.installation.store.feed;
+      const drained = await Promise.all(served.map(({ store }) => drainFeedWriters(store)));
+      const busy = served.filter((_, place) => drained[place] !== true).map(({ name }) => name);
+      if (busy.length > 0) return `a statement that writes the feed did not end in ${busy.join(', ')}`;
       const positions = await this.#served();
       const untilMs = performance.now() + LAST_RECORDS_MS;
       while (lacking(positions, await this.#reached()) > 0) {
-        if (performance.now() > untilMs) return false;
+        if (performance.now() > untilMs) return TOO_SLOW;
         await this.#rest(10);
       }
       const { all, mainPlace } = this.target.feed;
       isChanged = await this.#lists.change(id, mainPlace, all.length);
-      return isChanged;
+      return isChanged ? null : 'the databases took too long';
     } finally {
       if (!isChanged) await this.#lists.open(id);
     }
@@ -290,7 +304,13 @@ class FeedMoving {
       const bounds = await new LogPositions(connection).bounds(topics.log);
       for (const [partition, position] of unread) {
         if ((bounds.get(partition)?.begin ?? 0) < position.next) continue;
-        await this.#copy.beginAt(topics.log, partition, position.next, position.anchor && anchorText(position.anchor));
+        await beginAt(this.target.feed.ofPartition(partition), {
+          projection: 'feed',
+          topic: topics.log,
+          partition,
+          nextOffset: position.next,
+          ...(position.anchor === null ? {} : { anchor: anchorText(position.anchor) }),
+        });
       }
     }
     return lacking(served, reached);

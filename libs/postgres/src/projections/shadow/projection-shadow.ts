@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import type { Anchor, EndpointId, Position } from '#libs/domain';
-import { DayPartitions } from '../day-partitions.js';
+import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
-import { projectedPositions } from '../projection-offsets.js';
+import { beginAt, projectedPositions } from '../projection-offsets.js';
 import {
   PROJECTION_TABLES,
   readPositions,
@@ -119,6 +119,11 @@ export class ProjectionShadow {
     parse: (anchor: string | null) => Anchor | null,
   ): Promise<ReadonlyMap<number, Position>> {
     return projectedPositions(this.store, projection, this.topics[projection], parse);
+  }
+
+  /** Notes that a projection of the shadow has read a partition up to an offset, if it got none of its records. */
+  async beginAt(projection: ProjectionName, partition: number, nextOffset: number): Promise<void> {
+    await beginAt(this.store, { projection, topic: this.topics[projection], partition, nextOffset });
   }
 
   /** Returns the offsets of the served projections. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
-import { isLockNotAvailable, type Store } from '../connection/store.js';
+import { types } from 'node:util';
+import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { isLockNotAvailable, type Store } from '../../connection/store.js';
 
 const DAY_MS = 86_400_000;
 
@@ -29,15 +30,38 @@ export function expiredBefore(nowMs: number, retentionMs: number): number {
   return Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
 }
 
+/** Whether Postgres found no table for the day of a row. */
+function isDayMissing(error: unknown): boolean {
+  return types.isNativeError(error) && (error as { routine?: unknown }).routine === 'ExecFindPartition';
+}
+
 /** Makes the tables for the days of records, and drops those of days past retention. */
 export class DayPartitions {
+  /** The days that were made. Another process, or another instance, may have dropped them since. */
   readonly #known = new Set<number>();
 
   constructor(private readonly store: Store) {}
 
   /**
-   * Makes missing partitions. Call it before the transaction that writes the records, because making a partition locks
-   * the whole table.
+   * Writes records whose days have tables. Records can be late: the last attempts of a replay may come after the day of
+   * their delivery was dropped. Its table is then made again, and is dropped with the next look for such days.
+   * @param timesMs epoch milliseconds of the records
+   * @param write begins a transaction of its own
+   */
+  async writeInto<T>(timesMs: readonly number[], write: () => Promise<T>): Promise<T> {
+    await this.ensure(timesMs);
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDayMissing(error)) throw error;
+      this.#known.clear();
+      await this.ensure(timesMs);
+      return write();
+    }
+  }
+
+  /**
+   * Makes missing tables.
    * @param timesMs epoch milliseconds of the records
    */
   async ensure(timesMs: Iterable<number>): Promise<void> {
@@ -48,6 +72,18 @@ export class DayPartitions {
       for (const table of TABLES) await this.#make(table, dayMs);
       this.#known.add(dayMs);
     }
+  }
+
+  /**
+   * Drops the tables of days past retention by the clocks of this process and of Postgres. So one that is far ahead for a
+   * moment drops nothing.
+   * @returns the names of the dropped tables
+   */
+  async prune(nowMs: number, retentionMs: number): Promise<readonly string[]> {
+    const [row] = await this.store.query<{ now_ms: string }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+    );
+    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs);
   }
 
   /**

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { DayPartitions } from './day-partitions.js';
-import type { Store } from '../connection/store.js';
-import { aTestStore } from '../testing/a-test-store.js';
+import type { Store } from '../../connection/store.js';
+import { aTestStore } from '../../testing/a-test-store.js';
 
 const DAY_MS = 86_400_000;
 const TABLES = ['delivery_attempts', 'deliveries', 'events'];
@@ -26,6 +26,10 @@ async function tablesOf(day: string): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
+function eventsOf(timeMs: number): string {
+  return `events_${new Date(timeMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
+
 describe('DayPartitions', () => {
   it('makes the tables of the UTC days that the records fall on', async () => {
     await new DayPartitions(store).ensure([Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 2) - 1, Date.UTC(2026, 0, 3)]);
@@ -40,6 +44,18 @@ describe('DayPartitions', () => {
     for (let day = 1; day <= 5; day++) expect(await tablesOf(`2026020${day}`)).toHaveLength(3);
   });
 
+  it('makes them while a transaction that takes long has read the other days, and blocks no later one', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2023, 0, 1)]);
+    await store.snapshot(async (reader) => {
+      for (const table of TABLES) await reader.query(`select count(*) from ${table}`);
+      await partitions.ensure([Date.UTC(2023, 0, 2)]);
+      for (const table of TABLES) await store.query(`select count(*) from ${table}`);
+    });
+    expect(await tablesOf('20230102')).toEqual(TABLES.map((table) => `${table}_20230102`).sort());
+    expect(await partitions.drop(Date.UTC(2023, 0, 3))).toHaveLength(6);
+  });
+
   it('drops the days that ended before that time, and keeps the day on which it falls', async () => {
     const partitions = new DayPartitions(store);
     await partitions.ensure([Date.UTC(2025, 0, 30), Date.UTC(2025, 0, 31), Date.UTC(2025, 1, 1)]);
@@ -48,6 +64,18 @@ describe('DayPartitions', () => {
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual(TABLES.map((table) => `${table}_20250131`).sort());
     expect(await tablesOf('20250201')).toHaveLength(3);
     expect(await partitions.drop(Date.UTC(2025, 1, 1))).toEqual([]);
+  });
+
+  it('drops no day because of one clock that is far ahead', async () => {
+    const partitions = new DayPartitions(store);
+    const [nowMs, retentionMs] = [Date.now(), 30 * DAY_MS];
+    await partitions.ensure([nowMs, nowMs - retentionMs - DAY_MS]);
+    expect(await partitions.prune(nowMs - 2 * DAY_MS, retentionMs)).not.toContain(
+      eventsOf(nowMs - retentionMs - DAY_MS),
+    );
+    const pruned = await partitions.prune(nowMs + 365 * DAY_MS, retentionMs);
+    expect(pruned).toContain(eventsOf(nowMs - retentionMs - DAY_MS));
+    expect(pruned).not.toContain(eventsOf(nowMs));
   });
 
   it('does not block other readers while one reads for long, and drops the day afterwards', async () => {

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { systemClock, VERSION, type EventId, type Seq } from '#libs/domain';
+import { KafkaConnection, logRecord, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
+import type { Store } from '#libs/postgres';
+import { createLogger, DAY_MS, type Config } from '#libs/runtime';
+import { aStore, migrateTestDatabase } from '../../../../test/support/gapless.js';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { makeTopics } from '../../../../test/support/topics.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import type { Installation } from '../installation.js';
+import { rebuild, workOf } from './rebuild.js';
+
+const topics = topicNames(`t${randomBytes(4).toString('hex')}`, []);
+const PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
+const REQUEST = {
+  projections: ['feed', 'deliveries'],
+  fromEmpty: false,
+  startsOver: false,
+  clock: systemClock,
+} as const;
+
+let connection: KafkaConnection;
+let writer: PartitionWriter;
+let databases: readonly [TestDatabase, TestDatabase];
+/** The main database has partition 0 of the log, and another one has partition 1. */
+let store: Store;
+let other: Store;
+let installation: Installation;
+
+beforeAll(async () => {
+  connection = new KafkaConnection({
+    brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
+    clientId: 'test',
+    logger: createLogger('silent', 'test'),
+    partitions: 2,
+  });
+  writer = new PartitionWriter(connection);
+  const plan = { partitions: 2, retentionMs: -1, compacted: false, appendTime: false };
+  await makeTopics(
+    connection,
+    [topics.log, topics.deliveries].map((topic) => ({ topic, ...plan })),
+  );
+  databases = await Promise.all([createTestDatabase(migrateTestDatabase), createTestDatabase(migrateTestDatabase)]);
+  const databaseUrls = databases.map(({ url }) => url);
+  store = aStore(databases[0].url, { databaseUrls, partitionOf: () => 0 });
+  await store.open(() => undefined);
+  const [server] = store.feed.others;
+  other = server!.store;
+  await other.openNow();
+  store.feed.joined(server!);
+  const config = { partitions: 2, autoDisableAfter: 20, retentionMs: 30 * DAY_MS, databaseUrl: databases[0].url };
+  installation = { connection, topics, store, config: config as Config };
+  await append(0, 3);
+  await append(1, 2);
+  // A broker that has just started may still be loading what it knows of groups.
+  await eventually(() => readPartitions(connection, [{ topic: topics.log, partition: 0, from: 0 }], () => undefined));
+});
+
+afterAll(async () => {
+  await writer.close();
+  await store.close();
+  await Promise.all(databases.map((database) => database.drop()));
+});
+
+/** Appends events of an org to a partition of the log. */
+async function append(partition: number, count: number): Promise<void> {
+  const orgId = anOrgId();
+  const records = oneTo(count).map((seq) =>
+    logRecord(
+      {
+        orgId,
+        seq: seq as Seq,
+        id: `evt_${String(seq).padStart(26, '0')}` as EventId,
+        event: 'ticket.created',
+        widgetId: null,
+        targetEndpoint: null,
+        traceparent: null,
+        envelope: Buffer.from('{}'),
+      },
+      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now() },
+    ),
+  );
+  await writer.write(topics.log, partition, records);
+}
+
+async function noteServed(from: Store, projection: string, topic: string, partition: number, next: number) {
+  await from.query(
+    'insert into projection_offsets (projection, topic, partition, next_offset) values ($1, $2, $3, $4)',
+    [projection, topic, partition, next],
+  );
+}
+
+async function placesIn(from: Store): Promise<readonly string[]> {
+  const rows = await from.query<{ place: string }>(
+    `select projection || '/' || partition || ' at ' || next_offset as place from projection_offsets order by 1`,
+  );
+  return rows.map(({ place }) => place);
+}
+
+describe('a rebuild', () => {
+  it('keeps the places of partitions whose records retention removed, and drops those of an earlier list', async () => {
+    await connection.withAdmin(async (admin) => {
+      // kafkajs has to know the topic.
+      await admin.fetchTopicOffsets(topics.log);
+      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: '3' }] });
+    });
+    await noteServed(store, 'feed', topics.log, 0, 3);
+    // The main database had the whole feed before.
+    await noteServed(store, 'feed', topics.log, 1, 1);
+    await noteServed(other, 'feed', topics.log, 1, 2);
+    await rebuild(installation, REQUEST, PROGRESS);
+    expect(await placesIn(store)).toEqual(['feed/0 at 3']);
+    expect(await placesIn(other)).toEqual(['feed/1 at 2']);
+    expect(await store.query('select from events')).toEqual([]);
+    expect(await other.query('select from events')).toHaveLength(2);
+  });
+
+  it('goes on with the work of its own version alone', () => {
+    const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
+    expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });
+  });
+});
