@@ -306,6 +306,7 @@ describe('an endpoint is refused', () => {
       'https://hooks example.com/',
       ' https://hooks.example.com/',
       'https://hooks.example.com/\n',
+      'https://hooks.example.com/\ud83d',
       'https:\\\\hooks.example.com/',
       'https://256.1.1.1/',
       'https://[::1/',

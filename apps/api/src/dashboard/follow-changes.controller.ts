@@ -14,6 +14,7 @@ import { STREAM_START } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
 import { SharedReads } from '../events/shared-reads.js';
 import { withPatience } from '../events/with-patience.js';
+import { whenClosed } from '../http/when-closed.js';
 import { ShortMemory } from './short-memory.js';
 
 /** How often a stream looks for changes. All streams of an org share one look. */
@@ -66,15 +67,14 @@ export class FollowChangesController {
     };
     // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
-    reply.raw.once('close', this.streams.open(orgId, quota));
+    whenClosed(reply, this.streams.open(orgId, quota));
     reply.removeHeader('connection');
     // Read before anything is sent, so that a failure is still answered as a problem.
     const { headSeq } = await this.reads.bounds(orgId);
     const watch = this.heads.watch(orgId, headSeq);
-    reply.raw.once('close', () => {
+    whenClosed(reply, () => {
       watch.close();
     });
-    if (reply.raw.destroyed) watch.close();
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
     const pieces = withPatience(this.#pieces(reader, watch, request), PATIENCE_MS, () => reply.raw.destroy());
     const text = Readable.from(pieces, { objectMode: false, highWaterMark: PIECE_BYTES });

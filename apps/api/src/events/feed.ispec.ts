@@ -411,6 +411,28 @@ describe('the feed', () => {
       await other.stop();
     });
 
+    it('does not count once its client is gone, even if that was before it was opened', async () => {
+      const other = await gapless.start([ApiModule], { http: apiHttp, env: { MAX_STREAMS_PER_KEY: '1' } });
+      const org = await anOrgWith(...some(1));
+      const headers = { accept: 'text/event-stream', 'x-api-key': await org.key() };
+      const authenticator = other.app.get(RequestAuthenticator, { strict: false });
+      const authenticate = authenticator.authenticate.bind(authenticator);
+      const socket = connect(Number(new URL(other.url).port), '127.0.0.1');
+      const lookUp = jest.spyOn(authenticator, 'authenticate').mockImplementationOnce(async (request) => {
+        socket.destroy();
+        await once(request.raw.socket, 'close');
+        return authenticate(request);
+      });
+      const lines = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`GET /api/v1/external/events HTTP/1.1\r\n${lines.join('')}\r\n`);
+      await eventually(() => {
+        expect(lookUp).toHaveBeenCalled();
+      });
+      await lookUp.mock.results[0]?.value;
+      expect((await fetch(`${other.url}/api/v1/external/events`, { headers })).status).toBe(200);
+      await other.stop();
+    });
+
     it('refuses a Last-Event-ID that is no seq', async () => {
       const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
       const response = await (await anOrgWith()).get('', { headers });

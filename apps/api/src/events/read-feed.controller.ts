@@ -8,6 +8,7 @@ import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
+import { whenClosed } from '../http/when-closed.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
@@ -87,7 +88,7 @@ export class ReadFeedController {
     const key = keyOf(request).quota;
     // If the stream is refused, its connection is closed, since it would only take memory.
     reply.header('connection', 'close');
-    reply.raw.once('close', this.streams.open(orgId, key));
+    whenClosed(reply, this.streams.open(orgId, key));
     reply.removeHeader('connection');
     // Read before anything is sent, so that a failure is still answered as a problem.
     const { oldestSeq, headSeq } = await this.reads.bounds(orgId);

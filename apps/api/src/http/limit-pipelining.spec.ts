@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { limitPipelining, MAX_PIPELINED } from './limit-pipelining.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -55,6 +57,25 @@ describe('requests that are sent before the answers are read', () => {
   it('are all answered if they are few, and later ones on the connection, too', async () => {
     const { statuses, isClosed } = await statusesOf(MAX_PIPELINED, 3);
     expect([statuses, isClosed]).toEqual([Array(3 * MAX_PIPELINED).fill('200'), false]);
+  });
+
+  it('all end with their connection', async () => {
+    const [begins, ends] = [jest.fn(), jest.fn()];
+    app.server.on('request', (_request, response: ServerResponse) => {
+      begins();
+      response.once('close', () => {
+        ends(response.destroyed);
+      });
+    });
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write(REQUEST.repeat(MAX_PIPELINED));
+    await eventually(() => {
+      expect(begins).toHaveBeenCalledTimes(MAX_PIPELINED);
+    });
+    socket.destroy();
+    await eventually(() => {
+      expect(ends.mock.calls).toEqual(Array(MAX_PIPELINED).fill([true]));
+    });
   });
 
   it('are begun up to the limit; then the connection gets a reason, and is closed', async () => {

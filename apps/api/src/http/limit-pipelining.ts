@@ -15,7 +15,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * @param refuse answers it
  */
 export function limitPipelining(server: Server, refuse: Handler): void {
-  const waiting = new WeakMap<Socket, number>();
+  const waiting = new WeakMap<Socket, Set<ServerResponse>>();
   const refused = new WeakSet<Socket>();
   // Around the framework, whose own work for each request is most of what a refusal would cost.
   const handlers = server.listeners('request') as Handler[];
@@ -24,21 +24,34 @@ export function limitPipelining(server: Server, refuse: Handler): void {
     const { socket } = request;
     // The connection closes with the answer to the request before.
     if (refused.has(socket)) return;
-    const others = waiting.get(socket) ?? 0;
-    if (others >= MAX_PIPELINED) {
+    const others = waiting.get(socket) ?? thoseOf(socket);
+    waiting.set(socket, others);
+    if (others.size >= MAX_PIPELINED) {
       refused.add(socket);
       stopReading(socket);
       response.setHeader('connection', 'close');
       refuse(request, response);
       return;
     }
-    waiting.set(socket, others + 1);
+    others.add(response);
     response.setMaxListeners(MOST_LISTENERS);
     response.once('close', () => {
-      waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
+      others.delete(response);
     });
     for (const handle of handlers) handle(request, response);
   });
+}
+
+/**
+ * Returns an empty set for the responses of a connection. When that ends, Node closes only the response whose turn it is,
+ * so the others are closed here: what is held for them would be held for ever.
+ */
+function thoseOf(socket: Socket): Set<ServerResponse> {
+  const responses = new Set<ServerResponse>();
+  socket.once('close', () => {
+    for (const response of responses) if (response.socket === null) response.destroy().emit('close');
+  });
+  return responses;
 }
 
 /** Leaves the rest of the requests in the kernel, where it takes no time. Node would read on after each answer. */

@@ -1,27 +1,42 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
 import type { GaplessError } from '#libs/domain';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
 
 /** More than the kernel takes for a client that reads nothing. */
 const ANSWER_BYTES = 12 * 1024 * 1024;
 const PATH = '/page';
+const KEY = 'key';
 
 let app: FastifyInstance;
 let port: number;
 let sockets: Socket[];
 let made: number;
+let asked: EventEmitter;
 
 beforeEach(async () => {
-  [sockets, made] = [[], 0];
+  [sockets, made, asked] = [[], 0, new EventEmitter()];
   app = fastify();
+  app.decorateRequest('apiKey', null);
+  app.addHook('onRequest', (request, _reply, done) => {
+    const quota = request.headers['x-api-key'];
+    request.apiKey = typeof quota === 'string' ? ({ quota } as AuthenticatedKey) : null;
+    done();
+  });
   limitUnreadAnswers(app, 2 * ANSWER_BYTES);
   app.setErrorHandler((error: GaplessError, _request, reply) => reply.code(429).send({ code: error.code }));
   app.get(PATH, () => {
     made++;
+    return 'x'.repeat(ANSWER_BYTES);
+  });
+  app.get('/late', async (_request, { raw }) => {
+    asked.emit('late');
+    await once(raw, 'close');
+    asked.emit('gone');
     return 'x'.repeat(ANSWER_BYTES);
   });
   app.get('/small', () => 'x');
@@ -36,17 +51,20 @@ afterEach(async () => {
 });
 
 /** Asks for the page, and reads nothing of it. */
-async function askWithoutReading(): Promise<Socket> {
+async function askWithoutReading(path = PATH, header = `X-Api-Key: ${KEY}\r\n`): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
   sockets.push(socket);
   await once(socket, 'connect');
   socket.pause();
-  socket.write(`GET ${PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${header}\r\n`);
   return socket;
 }
 
-async function statusOf(path: string, method = 'GET'): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
+async function statusOf(
+  path: string,
+  { method = 'GET', headers = { 'x-api-key': KEY } }: RequestInit = {},
+): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers });
   await response.arrayBuffer();
   return response.status;
 }
@@ -77,12 +95,31 @@ describe('answers that a caller does not read', () => {
     expect(await statusOf(PATH)).toBe(200);
   });
 
+  it('take no room if the caller was gone before they were made', async () => {
+    const [late] = await Promise.all([askWithoutReading('/late'), once(asked, 'late')]);
+    const gone = once(asked, 'gone');
+    late.destroy();
+    await gone;
+    for (let n = 0; n < 3; n++) expect(await statusOf(PATH)).toBe(200);
+  });
+
   it('keep nobody from writing', async () => {
     for (let n = 0; n < 3; n++) await askWithoutReading();
     await eventually(async () => {
       expect(await statusOf('/small')).toBe(429);
     });
-    expect(await statusOf('/small', 'POST')).toBe(200);
+    expect(await statusOf('/small', { method: 'POST' })).toBe(200);
+  });
+
+  it('keep no small answer from callers without a key, such as a check of our health', async () => {
+    const headers = {};
+    await askWithoutReading(PATH, '');
+    await askWithoutReading();
+    await eventually(() => {
+      expect(made).toBe(2);
+    });
+    expect(await statusOf(PATH, { headers })).toBe(429);
+    expect(await statusOf('/small', { headers })).toBe(200);
   });
 
   it('do not count if they are small', async () => {

@@ -1,5 +1,5 @@
 import { Controller, Inject, Put } from '@nestjs/common';
-import type { Clock, LiveChatSettings, OrgId } from '#libs/domain';
+import type { Clock, OrgId } from '#libs/domain';
 import { LiveChatSettingsRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
@@ -29,12 +29,15 @@ export class PutLiveChatSettingsController {
       const detail = 'must be more than first_alert_seconds';
       throwIfInvalid([{ pointer: '#/second_alert_seconds', code: 'out_of_range', detail }]);
     }
-    const settings: LiveChatSettings = {
-      firstAlertSeconds: body.first_alert_seconds,
-      secondAlertSeconds: body.second_alert_seconds,
-      staffAlerts: body.staff_alerts ?? (await this.settings.read(orgId)).staffAlerts,
-    };
-    await this.settings.by(actor).replace(orgId, settings, new Date(this.clock.now()));
+    const settings = await this.settings.by(actor).replace(
+      orgId,
+      {
+        firstAlertSeconds: body.first_alert_seconds,
+        secondAlertSeconds: body.second_alert_seconds,
+        staffAlerts: body.staff_alerts ?? null,
+      },
+      new Date(this.clock.now()),
+    );
     return { data: liveChatSettingsJson(settings) };
   }
 }

@@ -22,6 +22,7 @@ const REFUSED: readonly (readonly [url: string, code: EndpointUrlErrorCode, why:
   ['https://hooks.exa\tmple.com/', 'url_invalid', 'tab within'],
   ['https://hooks.example.com/a b', 'url_invalid', 'space within'],
   ['https://hooks.example.com/\u0000', 'url_invalid', 'NUL'],
+  ['https://hooks.example.com/\ud83d', 'url_invalid', 'half a character'],
   ['https://user@hooks.example.com/', 'url_invalid', 'user name'],
   ['https://user:pass@hooks.example.com/', 'url_invalid', 'credentials'],
   ['https://:pass@hooks.example.com/', 'url_invalid', 'password'],

@@ -74,16 +74,16 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
  * Runs the checks of an endpoint's url that need no name server (contract 5.2, 6.5).
  *
  * The WHATWG URL parser first normalizes odd spellings of the host (`0x7f.1`, `①②⑦.0.0.1`, `%6cocalhost`). Input that
- * the parser would repair silently (white space, backslashes, missing slashes) is refused, so that every client reads
- * the url the same way. `localhost` and names below it need an allowed network that holds 127.0.0.1 or ::1; see
- * `resolveEndpointAddress`.
+ * the parser would repair silently (white space, backslashes, missing slashes, lone surrogates) is refused, so that every
+ * client reads the url the same way. `localhost` and names below it need an allowed network that holds 127.0.0.1 or ::1;
+ * see `resolveEndpointAddress`.
  */
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): EndpointUrlCheck {
   const { allowHttp, allowedNetworks, ports } = rules;
   if (text.length > MAX_URL_LENGTH) return refuse('url_invalid', `the url is longer than ${MAX_URL_LENGTH} characters`);
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\s\\\u0000-\u001f\u007f]/.test(text)) {
-    return refuse('url_invalid', 'the url contains white space, a control character or a backslash');
+  if (/[\s\\\u0000-\u001f\u007f\p{Surrogate}]/u.test(text)) {
+    return refuse('url_invalid', 'the url contains white space, a control character, half a character or a backslash');
   }
   const [, scheme = '', authority = ''] = PARTS.exec(text) ?? [];
   if (scheme === '' || authority === '') return refuse('url_invalid', 'the url is not of the form https://host/path');

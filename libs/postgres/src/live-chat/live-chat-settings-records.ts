@@ -1,3 +1,4 @@
+import type { QueryRunner } from 'typeorm';
 import { DEFAULT_LIVE_CHAT_SETTINGS, type LiveChatSettings, type OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
@@ -24,6 +25,12 @@ export function liveChatSettingsOf(row: LiveChatSettingsRow | undefined): LiveCh
   };
 }
 
+/** What a request sets. */
+type NewLiveChatSettings = Omit<LiveChatSettings, 'staffAlerts'> & {
+  /** `null` leaves them as they are. */
+  readonly staffAlerts: LiveChatSettings['staffAlerts'] | null;
+};
+
 /** Each org's live-chat settings (contract 7.4). */
 export class LiveChatSettingsRecords {
   constructor(
@@ -37,23 +44,18 @@ export class LiveChatSettingsRecords {
   }
 
   async read(orgId: OrgId): Promise<LiveChatSettings> {
-    const [row] = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(
-          `select first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails
-           from live_chat_settings where org_id = $1`,
-          [orgId],
-        )) as LiveChatSettingsRow[],
-    );
-    return liveChatSettingsOf(row);
+    return this.store.forOrg(orgId, (runner) => read(runner, orgId));
   }
 
-  /** Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction. */
-  async replace(orgId: OrgId, settings: LiveChatSettings, at: Date): Promise<void> {
+  /**
+   * Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction.
+   * @returns the settings as they are now
+   */
+  async replace(orgId: OrgId, settings: NewLiveChatSettings, at: Date): Promise<LiveChatSettings> {
     const thresholds = [orgId, settings.firstAlertSeconds, settings.secondAlertSeconds];
-    await this.store.forOrg(orgId, async (runner) => {
-      // This comes first, because it locks the queue: from here on, no chat enters it with the old thresholds.
+    return this.store.forOrg(orgId, async (runner) => {
+      // This comes first, because it locks the queue: from here on, no chat enters it with the old thresholds, and no
+      // other request changes the settings.
       await runner.query(
         `insert into chat_queues (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
          values ($1, 0, 0, $2, $3)
@@ -61,6 +63,7 @@ export class LiveChatSettingsRecords {
          set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds`,
         thresholds,
       );
+      const staffAlerts = settings.staffAlerts ?? (await read(runner, orgId)).staffAlerts;
       await runner.query(
         `insert into live_chat_settings
            (org_id, first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails, updated_at)
@@ -69,7 +72,7 @@ export class LiveChatSettingsRecords {
          set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds,
            staff_alerts_enabled = excluded.staff_alerts_enabled, staff_alert_emails = excluded.staff_alert_emails,
            updated_at = excluded.updated_at`,
-        [...thresholds, settings.staffAlerts.enabled, settings.staffAlerts.emails, at],
+        [...thresholds, staffAlerts.enabled, staffAlerts.emails, at],
       );
       await runner.query(
         `update waiting_conversations
@@ -84,9 +87,19 @@ export class LiveChatSettingsRecords {
         details: {
           first_alert_seconds: settings.firstAlertSeconds,
           second_alert_seconds: settings.secondAlertSeconds,
-          staff_alerts_enabled: settings.staffAlerts.enabled,
+          staff_alerts_enabled: staffAlerts.enabled,
         },
       });
+      return { ...settings, staffAlerts };
     });
   }
+}
+
+async function read(runner: QueryRunner, orgId: OrgId): Promise<LiveChatSettings> {
+  const [row] = (await runner.query(
+    `select first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails
+     from live_chat_settings where org_id = $1`,
+    [orgId],
+  )) as LiveChatSettingsRow[];
+  return liveChatSettingsOf(row);
 }

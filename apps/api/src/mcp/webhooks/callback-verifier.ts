@@ -38,7 +38,7 @@ export class CallbackVerifier {
    * @throws ProtocolError `CallbackEndpointError`, `ResourceExhausted`
    */
   async verify(asked: AskedCallback): Promise<void> {
-    const end = this.#limits.begin(asked.orgId, new URL(asked.url).host, this.clock.now());
+    const end = this.#limits.begin(asked.orgId, asked.url, this.clock.now());
     if (typeof end !== 'function') throw tooMany(end);
     try {
       const failure = await this.#challenge(asked);

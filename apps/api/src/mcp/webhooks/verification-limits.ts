@@ -1,6 +1,6 @@
 import type { OrgId } from '#libs/domain';
 
-/** The most verifications of one host in a minute by one organization: nobody can flood a host by varying the path. */
+/** The most verifications of one host in a minute by one organization: nobody can flood a host by varying the path or port. */
 export const PER_ORG_AND_HOST = 20;
 /**
  * The most by all organizations. No single one gets near it, so none keeps others from a host. Gapless is still no tool
@@ -25,8 +25,9 @@ export class VerificationLimits {
   #all = 0;
 
   /** @returns what ends the verification, or the bound that it would exceed; such a verification does not count */
-  begin(orgId: OrgId, host: string, nowMs: number): (() => void) | ReachedLimit {
+  begin(orgId: OrgId, url: string, nowMs: number): (() => void) | ReachedLimit {
     this.#forget(nowMs - WINDOW_MS);
+    const host = hostOf(url);
     const ofOrg = this.#running.get(orgId) ?? 0;
     if (ofOrg >= AT_ONCE_PER_ORG) return { max: AT_ONCE_PER_ORG };
     if (this.#all >= AT_ONCE) return { max: AT_ONCE };
@@ -57,4 +58,9 @@ export class VerificationLimits {
       else if (recent.length < times.length) this.#begun.set(what, recent);
     }
   }
+}
+
+/** Returns the name of the host, which is one host on all of its ports, and with a final dot, too. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/\.$/, '');
 }
