@@ -9,11 +9,11 @@ import { LoadingRows } from '../ui/loading-card.js';
 import { EmptyState } from '../ui/notice.js';
 import { StageBadge } from './stage-badge.js';
 import { isWebUrl } from './web-url.js';
+import './waiting-list.css';
 
 /** The chats that wait for an agent, longest wait first. */
 export function WaitingList({ orgId }: { readonly orgId: string }) {
   const { data: waiting, error, refetch } = useQuery(waitingConversationsQuery(orgId));
-  const now = useNow(1_000);
   return (
     <Card title="Waiting now" note={waiting && countText(waiting.waiting, waiting.data.length)} flush>
       {waiting === undefined ? (
@@ -23,13 +23,21 @@ export function WaitingList({ orgId }: { readonly orgId: string }) {
           Chats that the AI hands to a human appear here until an agent takes them.
         </EmptyState>
       ) : (
-        <ul className="chats">
-          {waiting.data.map((chat) => (
-            <WaitingChat key={chat.conversation_id} chat={chat} now={now} />
-          ))}
-        </ul>
+        <WaitingChats chats={waiting.data} />
       )}
     </Card>
+  );
+}
+
+/** Chats that wait, each with its timer. */
+export function WaitingChats({ chats }: { readonly chats: readonly WaitingConversation[] }) {
+  const now = useNow(1_000);
+  return (
+    <ul className="chats">
+      {chats.map((chat) => (
+        <WaitingChat key={chat.conversation_id} chat={chat} now={now} />
+      ))}
+    </ul>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { endpointActivityQuery, endpointQuery, eventTypesQuery } from '../../api/queries.js';
+import { endpointActivityQuery, endpointQuery, eventTypesQuery, recoveriesQuery } from '../../api/queries.js';
 import type { EndpointWithHealth } from '../../api/resources.js';
 import { wholeNumber } from '../../charts/scale.js';
 import { fittingWindow } from '../../charts/fitting-window.js';
@@ -19,6 +19,7 @@ import { RecoverDialog } from '../../endpoints/recover-dialog.js';
 import { scopeText } from '../../endpoints/subscription-text.js';
 import { TestResult } from '../../endpoints/test-result.js';
 import { WidgetName } from '../../names/widget-name.js';
+import { RecoveriesCard } from '../../recoveries/recoveries-card.js';
 import { useLack, useScope } from '../../session/use-session.js';
 import { millisecondsText } from '../../time/time-text.js';
 import { Button } from '../../ui/button.js';
@@ -49,11 +50,13 @@ export function EndpointPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
+  // They stand above the deliveries, and would move them if they came later.
+  const { data: recoveries = [], isPending } = useQuery(recoveriesQuery(endpointId));
   const [recovery, setRecovery] = useState<{ readonly fromSeq?: number }>();
   const mayWrite = useScope('webhooks:write');
   const [testId, setTestId] = useState<string>();
   const testing = useTestEndpoint(endpointId);
-  if (endpoint === undefined) {
+  if (endpoint === undefined || isPending) {
     return (
       <>
         <PageHeader title="Endpoint" back={BACK} />
@@ -103,6 +106,7 @@ export function EndpointPage() {
         <ActivityCard endpointId={endpointId} hours={search.hours} onHours={(hours) => go({ ...search, hours })} />
         <SettingsCard endpoint={endpoint} />
       </div>
+      <RecoveriesCard recoveries={recoveries} />
       <DeliveryLog
         endpointId={endpointId}
         search={search}
