@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
+import { Fragment, useState } from 'react';
 import { waitingConversationsQuery } from '../api/queries.js';
-import { Fragment } from 'react';
 import type { WaitingConversation } from '../api/resources.js';
 import { timerText } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
+import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingRows } from '../ui/loading-card.js';
 import { EmptyState } from '../ui/notice.js';
@@ -11,9 +12,13 @@ import { StageBadge } from './stage-badge.js';
 import { isWebUrl } from './web-url.js';
 import './waiting-list.css';
 
+const SHOWN = 10;
+
 /** The chats that wait for an agent, longest wait first. */
 export function WaitingList({ orgId }: { readonly orgId: string }) {
   const { data: waiting, error, refetch } = useQuery(waitingConversationsQuery(orgId));
+  const [showsAll, setShowsAll] = useState(false);
+  const shown = showsAll ? waiting?.data : waiting?.data.slice(0, SHOWN);
   return (
     <Card title="Waiting now" note={waiting && countText(waiting.waiting, waiting.data.length)} flush>
       {waiting === undefined ? (
@@ -23,7 +28,16 @@ export function WaitingList({ orgId }: { readonly orgId: string }) {
           Chats that the AI hands to a human appear here until an agent takes them.
         </EmptyState>
       ) : (
-        <WaitingChats chats={waiting.data} />
+        <>
+          <WaitingChats chats={shown ?? []} />
+          {waiting.data.length > SHOWN && (
+            <div className="chats-foot">
+              <Button onClick={() => setShowsAll(!showsAll)}>
+                {showsAll ? `Show ${SHOWN}` : `Show all ${waiting.data.length}`}
+              </Button>
+            </div>
+          )}
+        </>
       )}
     </Card>
   );

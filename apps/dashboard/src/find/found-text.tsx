@@ -9,7 +9,7 @@ import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { healthOf } from '../endpoints/health-of.js';
 import { useSession } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
-import { Name } from '../ui/name.js';
+import { isolated, Name } from '../ui/name.js';
 import { FailureNotice } from '../ui/notice.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
@@ -35,20 +35,28 @@ export function FoundText({ text, nothing }: FoundTextProps) {
   return (
     <>
       {waiting !== null && (
-        <Card title="Chat that is waiting" flush>
+        <Card title={<ChatTitle id={text} state="is waiting" />} flush>
           <WaitingChats chats={[waiting]} />
         </Card>
       )}
       {alerts.length > 0 && (
-        <Card title="Alerts of the chat" flush>
+        <Card title={<ChatTitle id={text} state="has raised alerts" />} flush>
           <AlertTable alerts={alerts} />
         </Card>
       )}
       {matching.length > 0 && (
-        <Card title="Endpoints" note={matching.length === 1 ? '1 endpoint' : `${matching.length} endpoints`} flush>
+        <Card title="Endpoints" note={`With “${isolated(text)}” in the name, the description or the URL`} flush>
           <EndpointMatches endpoints={matching} />
         </Card>
       )}
+    </>
+  );
+}
+
+function ChatTitle({ id, state }: { readonly id: string; readonly state: string }) {
+  return (
+    <>
+      Chat <Name>{id}</Name> {state}
     </>
   );
 }

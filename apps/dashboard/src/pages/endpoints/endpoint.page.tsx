@@ -13,7 +13,7 @@ import { useTestEndpoint } from '../../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../../endpoints/endpoint-actions.js';
 import { deliveryFacts } from '../../endpoints/delivery/delivery-facts.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
-import { failedText, hasFailedMuch } from '../../endpoints/health-of.js';
+import { failedText, hasFailedMuch, inARowText } from '../../endpoints/health-of.js';
 import { familiesOf } from '../../endpoints/event-families.js';
 import { RecoverDialog } from '../../endpoints/recover-dialog.js';
 import { scopeText } from '../../endpoints/subscription-text.js';
@@ -189,7 +189,7 @@ function FailingNotice({
     >
       <p>
         {health.last_error !== null && <>The last error: {errorText(health.last_error)}. </>}
-        {failures > 0 && `${wholeNumber(failures)} failed attempts in a row now.`}
+        {failures > 0 && `${inARowText(failures)} now.`}
       </p>
     </Notice>
   );
