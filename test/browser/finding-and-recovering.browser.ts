@@ -143,12 +143,55 @@ describe('the search box', () => {
     visitor.complaints.splice(0);
   });
 
+  it('finds a recovery with its endpoint, and what its progress is', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(...tickets(2));
+    await eventually(async () => {
+      expect(await operator.api.feed()).toHaveLength(2);
+    });
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    const { id: recovery } = await operator.beginRecovery(id, { since_seq: 0, status: 'never_sent' });
+    await visitor.find(`recovery ${recovery!} please`);
+    await page.getByRole('region', { name: 'Recovery' }).getByText(recovery!).waitFor();
+    await visitor.see('Never sent events of all that is kept');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'CRM' }).click();
+    await page.getByRole('region', { name: 'Recoveries' }).getByText(recovery!).waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it('finds a chat by its id, and endpoints by their name or URL', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: 'CRM sync' });
+    const chat = {
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 3_600_000).toISOString(),
+      data: conversationData('cnv/1 ü', { subject: "Ada's parcel" }),
+    };
+    await operator.emit(chat);
+    await visitor.open('/alerts');
+    await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
+    await visitor.find('cnv/1 ü');
+    await page.getByRole('region', { name: 'Chat that is waiting' }).getByText("Ada's parcel").waitFor();
+    await page.getByRole('region', { name: 'Alerts of the chat' }).getByText('Still waiting').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await visitor.find('crm');
+    await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'CRM sync' }).waitFor();
+    await visitor.find(new URL(url).host);
+    await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'CRM sync' }).click();
+    await visitor.heading('CRM sync').waitFor();
+  });
+
   it('says that there is no such thing', async () => {
     const { visitor } = await desk.aDesk();
     await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.see('There is no event evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.open('/find?q=parcel');
-    await visitor.see('“\u2068parcel\u2069” is not an id');
+    await visitor.see('Nothing found for “\u2068parcel\u2069”');
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('404')]);
   });
 });
@@ -292,6 +335,26 @@ describe('a recovery', () => {
     expect(seqsAt(receiver)).toContain(3);
   });
 
+  it('leaves a paused endpoint paused if the test fails', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    await operator.change(id, { is_active: false });
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 2').click();
+    await visitor.see('The test failed, so nothing was recovered');
+    await visitor.see('The endpoint is paused again, and gets nothing.');
+    expect((await operator.endpoint(id)).is_active).toBe(false);
+    expect(await page.getByRole('heading', { name: 'Enable and recover' }).count()).toBe(1);
+
+    receiver.answer = (_request, response) => response.end('ok');
+    await page.getByRole('button', { name: /^Enable and recover \d/ }).click();
+    await visitor.see(/(\d) of \1 delivered\./);
+    expect((await operator.endpoint(id)).is_active).toBe(true);
+  });
+
   it('sends a new endpoint what is in the feed already', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
@@ -393,6 +456,20 @@ describe('without a connection', () => {
     });
     // Requests that were not answered are what the browser complains of.
     expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
+  });
+
+  it('a page that began without an answer shows what it is about soon after the server is back', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    // The pages come from a cache or another server, as behind a proxy.
+    await page.route('**/api/**', (route) => route.fulfill({ status: 503 }));
+    await visitor.open('/');
+    await visitor.button('Try again').waitFor();
+    await page.waitForTimeout(3_000);
+    await page.unroute('**/api/**');
+    await visitor.heading('Overview').waitFor({ timeout: 8_000 });
+    await page.getByRole('region', { name: 'Endpoints' }).waitFor({ timeout: 8_000 });
+    expect(visitor.complaints.splice(0).filter((text) => !/503|unavailable/.test(text))).toEqual([]);
   });
 
   it('a server that answers nothing counts as away, and whatever waits for it ends with a next step', async () => {

@@ -480,7 +480,7 @@ describe('on a phone', () => {
     const row = visitor.page.getByRole('row').filter({ hasText: 'ticket.created' });
     await row.getByText(/#1 · HTTP 503/).waitFor();
     await visitor.button('Menu').click();
-    await visitor.page.getByRole('dialog').getByLabel('Find by id or seq').fill('#1');
+    await visitor.page.getByRole('dialog').getByLabel('Find by id, seq or name').fill('#1');
     await visitor.page.keyboard.press('Enter');
     await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
   });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { ApiError, FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
 import { ConsumerError } from './consumer-error.js';
 import { consumerProgram, type ConsumerOptions } from './consumer-options.js';
@@ -138,7 +139,9 @@ async function registered(
   print(
     `Registered as endpoint ${endpoint.id} for ${events.length === 1 ? events[0] : `${events.length} event types`}.`,
   );
-  print('To emit an event, in another terminal: npm run -s gapless -- emit');
+  const dataDir = process.env['DATA_DIR']?.trim() ?? '';
+  const setting = dataDir === '' ? '' : `DATA_DIR=${resolve(dataDir)} `;
+  print(`To emit an event, in another terminal: ${setting}npm run -s gapless -- emit`);
   print('Ctrl-C ends this and deletes the endpoint.\n');
   await aborted(interrupted);
   try {

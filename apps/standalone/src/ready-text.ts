@@ -1,9 +1,20 @@
+import { join } from 'node:path';
 import type { Config } from '#libs/runtime';
 
+/** What endpoints may be. */
+type Rules = Pick<Config, 'allowHttpUrls' | 'allowedPrivateNetworks'>;
+
+/** The folder of an installation with servers of its own. */
+export interface DataFolder {
+  readonly path: string;
+  /** Whether `DATA_DIR` names it. Other commands need the variable then, too. */
+  readonly isNamed: boolean;
+}
+
 /** The text that is printed once everything runs, with what to try next. */
-export function readyText(url: string, config: Config, credentialsPath: string | null): string {
+export function readyText(url: string, config: Rules, data: DataFolder | null): string {
   const lines = ['', `Gapless is ready at ${url}`, ''];
-  if (credentialsPath !== null) lines.push(`  credentials       ${credentialsPath}`);
+  if (data !== null) lines.push(`  credentials       ${join(data.path, 'credentials.json')}`);
   lines.push(
     `  dashboard         ${url}/`,
     `  API description   ${url}/docs`,
@@ -23,6 +34,7 @@ export function readyText(url: string, config: Config, credentialsPath: string |
   lines.push(
     '',
     '  Try in another terminal:',
+    ...(data?.isNamed === true ? [`    export DATA_DIR=${quoted(data.path)}`] : []),
     '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
     '    npm run -s gapless -- emit      # emits an event',
     '    npm run -s gapless -- tail      # follows the log',
@@ -31,4 +43,9 @@ export function readyText(url: string, config: Config, credentialsPath: string |
     '',
   );
   return lines.join('\n');
+}
+
+/** Returns a path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { resolve } from 'node:path';
 import { isPostgresAway, Store } from '#libs/postgres';
 import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/telemetry';
@@ -60,7 +59,8 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
     await giveBackMemory();
     await pushing.ready(starting);
     if (isEmbedded) await announce(running, { ...parts, signal: starting });
-    print(readyText(running.url, running.config, isEmbedded ? resolve(dataDir, 'credentials.json') : null));
+    const data = isEmbedded ? { path: dataDir, isNamed: isGiven(given, 'DATA_DIR') } : null;
+    print(readyText(running.url, running.config, data));
     const death = await Promise.race([untilAborted(signal), died]);
     if (death instanceof Error) throw death;
     print('Gapless is stopping …');

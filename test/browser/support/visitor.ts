@@ -60,7 +60,7 @@ export class Visitor {
 
   /** Looks for something with the search box. */
   async find(text: string): Promise<void> {
-    await this.page.getByLabel('Find by id or seq').fill(text);
+    await this.page.getByLabel('Find by id, seq or name').fill(text);
     await this.page.keyboard.press('Enter');
   }
 

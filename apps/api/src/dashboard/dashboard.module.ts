@@ -2,7 +2,9 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { FindConversationController } from './find-conversation.controller.js';
 import { FindDeliveryController } from './find-delivery.controller.js';
+import { FindRecoveryController } from './find-recovery.controller.js';
 import { FollowChangesController } from './follow-changes.controller.js';
 import { LiveChatAlerts } from './live-chat-alerts.js';
 import { ProjectionLag } from './projection-lag.js';
@@ -27,6 +29,8 @@ import { WindowCounts } from './window-counts.js';
     ReadEventController,
     ReadOrganizationController,
     FindDeliveryController,
+    FindRecoveryController,
+    FindConversationController,
     FollowChangesController,
   ],
   providers: [LiveChatAlerts, ProjectionLag, ShortMemory, WindowCounts],

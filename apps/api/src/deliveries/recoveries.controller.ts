@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Inject, Param } from '@nestjs/common';
 import type { Clock, EndpointId, OrgId, RecoveryId } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
-import { EndpointRecords, RecoveryRecords, type AuditActor } from '#libs/postgres';
+import { EndpointRecords, RecoveryRecords, type AuditActor, type RecoveryRecord } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -35,9 +35,7 @@ export class RecoveriesController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('recoveryId', RecoveryIdPipe) recoveryId: RecoveryId,
   ) {
-    const recovery = await this.records.find(orgId, id, recoveryId);
-    if (recovery === undefined) throw noSuchRecovery();
-    return { data: recoveryJson(recovery) };
+    return { data: recoveryJson(await this.#find(orgId, id, recoveryId)) };
   }
 
   /** Stops it. Events that are scheduled by then are still sent. */
@@ -49,8 +47,13 @@ export class RecoveriesController {
     @Param('recoveryId', RecoveryIdPipe) recoveryId: RecoveryId,
     @Actor() actor: AuditActor,
   ) {
-    const recovery = await this.records.by(actor).stop(orgId, id, recoveryId, new Date(this.clock.now()));
-    if (recovery === undefined) throw noSuchRecovery();
-    return { data: recoveryJson(recovery) };
+    await this.records.by(actor).stop(orgId, id, recoveryId, new Date(this.clock.now()));
+    return { data: recoveryJson(await this.#find(orgId, id, recoveryId)) };
+  }
+
+  async #find(orgId: OrgId, endpointId: EndpointId, id: RecoveryId): Promise<RecoveryRecord> {
+    const recovery = await this.records.find(orgId, id);
+    if (recovery?.endpointId !== endpointId) throw noSuchRecovery();
+    return recovery;
   }
 }

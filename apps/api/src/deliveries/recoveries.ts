@@ -137,7 +137,7 @@ export class Recoveries extends RegularWork {
       limit: MOST_OF_ENDPOINT,
     });
     if (recovery === undefined) {
-      if ((await this.records.find(order.orgId, order.endpointId, id)) !== undefined) throw begunBefore(id);
+      if ((await this.records.find(order.orgId, id)) !== undefined) throw begunBefore(id);
       throw new GaplessError(
         'recovery_limit_reached',
         `${MOST_OF_ENDPOINT} recoveries of the endpoint are running. Wait for one, or stop one.`,

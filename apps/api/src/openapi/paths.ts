@@ -969,6 +969,30 @@ const foundDelivery: JsonObject = {
   }),
 };
 
+const foundRecovery: JsonObject = {
+  get: operation('get', {
+    id: 'findRecovery',
+    tag: DASHBOARD,
+    summary: 'Find a recovery by its id',
+    scope: 'webhooks:read',
+    parameters: [pathParameter('recoveryId', 'The id of the recovery.')],
+    success: { status: 200, description: 'The recovery.', content: dataOf(ref('RecoveryProgress')) },
+    errors: ['not_found'],
+  }),
+};
+
+const foundConversation: JsonObject = {
+  get: operation('get', {
+    id: 'findConversation',
+    tag: DASHBOARD,
+    summary: 'Find a chat by its id',
+    scope: 'settings:read',
+    parameters: [pathParameter('conversationId', 'The id of the chat.')],
+    success: { status: 200, description: 'What is known of the chat.', content: dataOf(ref('FoundConversation')) },
+    errors: [],
+  }),
+};
+
 const changes: JsonObject = {
   get: operation('get', {
     id: 'followChanges',
@@ -1036,6 +1060,8 @@ export const PATHS: JsonObject = {
   '/api/v1/dashboard/activity': activity,
   '/api/v1/dashboard/events/{seq}': storedEvent,
   '/api/v1/dashboard/deliveries/{deliveryId}': foundDelivery,
+  '/api/v1/dashboard/recoveries/{recoveryId}': foundRecovery,
+  '/api/v1/dashboard/conversations/{conversationId}': foundConversation,
   '/api/v1/dashboard/changes': changes,
   '/api/v1/internal/events': ingest,
   '/api/v1/internal/orgs': orgs,

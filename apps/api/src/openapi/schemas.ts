@@ -480,6 +480,13 @@ export const SCHEMAS: JsonObject = {
       description: 'What ended the wait. handed_off: the conversation entered the queue again.',
     },
   }),
+  FoundConversation: objectOf({
+    waiting: {
+      anyOf: [ref('WaitingConversation'), { type: 'null' }],
+      description: 'The chat in the queue. null if it does not wait.',
+    },
+    alerts: { type: 'array', items: ref('Alert'), description: 'The latest 20 alerts of the chat, newest first.' },
+  }),
   Session: objectOf(
     {
       org_id: UUID,
@@ -563,8 +570,9 @@ export const SCHEMAS: JsonObject = {
       ),
       push_latency: objectOf(
         { p50_ms: MAYBE_INTEGER, p95_ms: MAYBE_INTEGER, samples: COUNT },
-        'From the append of the event to the response of the endpoint. It covers the latest 500 deliveries of each ' +
-          'endpoint, of events that were appended in these minutes, without replays.',
+        'From the append of the event to the response of the endpoint. It covers the latest 500 first attempts of each ' +
+          'endpoint that succeeded, of events that were appended in these minutes. Replays, recoveries, and what waited ' +
+          'for its order or its pace do not count.',
       ),
       endpoints: endpointsByStatus,
     },

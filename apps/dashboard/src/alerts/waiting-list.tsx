@@ -1,19 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
+import { Fragment, useState } from 'react';
 import { waitingConversationsQuery } from '../api/queries.js';
-import { Fragment } from 'react';
 import type { WaitingConversation } from '../api/resources.js';
 import { timerText } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
+import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingRows } from '../ui/loading-card.js';
 import { EmptyState } from '../ui/notice.js';
 import { StageBadge } from './stage-badge.js';
 import { isWebUrl } from './web-url.js';
+import './waiting-list.css';
+
+const SHOWN = 10;
 
 /** The chats that wait for an agent, longest wait first. */
 export function WaitingList({ orgId }: { readonly orgId: string }) {
   const { data: waiting, error, refetch } = useQuery(waitingConversationsQuery(orgId));
-  const now = useNow(1_000);
+  const [showsAll, setShowsAll] = useState(false);
+  const shown = showsAll ? waiting?.data : waiting?.data.slice(0, SHOWN);
   return (
     <Card title="Waiting now" note={waiting && countText(waiting.waiting, waiting.data.length)} flush>
       {waiting === undefined ? (
@@ -23,13 +28,30 @@ export function WaitingList({ orgId }: { readonly orgId: string }) {
           Chats that the AI hands to a human appear here until an agent takes them.
         </EmptyState>
       ) : (
-        <ul className="chats">
-          {waiting.data.map((chat) => (
-            <WaitingChat key={chat.conversation_id} chat={chat} now={now} />
-          ))}
-        </ul>
+        <>
+          <WaitingChats chats={shown ?? []} />
+          {waiting.data.length > SHOWN && (
+            <div className="chats-foot">
+              <Button onClick={() => setShowsAll(!showsAll)}>
+                {showsAll ? `Show ${SHOWN}` : `Show all ${waiting.data.length}`}
+              </Button>
+            </div>
+          )}
+        </>
       )}
     </Card>
+  );
+}
+
+/** Chats that wait, each with its timer. */
+export function WaitingChats({ chats }: { readonly chats: readonly WaitingConversation[] }) {
+  const now = useNow(1_000);
+  return (
+    <ul className="chats">
+      {chats.map((chat) => (
+        <WaitingChat key={chat.conversation_id} chat={chat} now={now} />
+      ))}
+    </ul>
   );
 }
 

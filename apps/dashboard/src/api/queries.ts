@@ -147,6 +147,36 @@ export function foundDeliveryQuery(deliveryId: string) {
   });
 }
 
+export function recoveriesQuery(endpointId: string) {
+  return queryOptions({
+    queryKey: ['endpoints', endpointId, 'recoveries'],
+    queryFn: () =>
+      dataOf(api.GET('/api/v1/external/webhooks/{id}/recoveries', { params: { path: { id: endpointId } } })),
+    ...live,
+    refetchInterval: ({ state: { data } }) =>
+      data?.some(({ status }) => status === 'running') === true ? WATCH_MS : live.refetchInterval(),
+  });
+}
+
+export function foundRecoveryQuery(recoveryId: string) {
+  return queryOptions({
+    queryKey: ['found-recovery', recoveryId],
+    queryFn: () => dataOf(api.GET('/api/v1/dashboard/recoveries/{recoveryId}', { params: { path: { recoveryId } } })),
+    ...live,
+    refetchInterval: ({ state: { data } }) => (data?.status === 'running' ? WATCH_MS : false),
+  });
+}
+
+/** What is known of a chat: whether it waits, and its alerts. */
+export function foundConversationQuery(conversationId: string) {
+  return queryOptions({
+    queryKey: ['found-conversation', conversationId],
+    queryFn: () =>
+      dataOf(api.GET('/api/v1/dashboard/conversations/{conversationId}', { params: { path: { conversationId } } })),
+    ...live,
+  });
+}
+
 /** The names of the organization and its widgets, if the product's backend has set them. */
 export function organizationQuery() {
   return queryOptions({

@@ -24,6 +24,7 @@ export type DeliveryDetail = Schemas['DeliveryWithLog'];
 export type Attempt = DeliveryDetail['attempts_log'][number];
 export type SentRequest = Schemas['SentRequest'];
 export type Recovery = Schemas['Recovery'];
+export type RecoveryProgress = Schemas['RecoveryProgress'];
 export type Envelope = Schemas['Envelope'];
 export type StoredEvent = Schemas['StoredEvent'];
 export type EventAnswer = Schemas['EventAnswer'];

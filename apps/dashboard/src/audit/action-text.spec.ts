@@ -3,9 +3,11 @@ import { detailTexts } from './action-text.js';
 
 describe('detailTexts', () => {
   it('has a text for every value', () => {
-    expect(detailTexts({ changed: ['name', 'url'], url: 'https://example.com/', until: null, on: false })).toEqual([
-      ['changed', 'name, url'],
-      ['url', 'https://example.com/'],
+    expect(
+      detailTexts({ changed: ['name', 'url', 'widget_ids'], url: 'https://example.com/', until: null, on: false }),
+    ).toEqual([
+      ['changed', 'name, URL, widget IDs'],
+      ['URL', 'https://example.com/'],
       ['on', 'false'],
     ]);
     expect(detailTexts({})).toEqual([]);
@@ -15,9 +17,9 @@ describe('detailTexts', () => {
     expect(
       detailTexts({ delivery: { maxPerSecond: 5, urgent: null, ordering: { by: 'subject', batch: 100 } } }),
     ).toEqual([
-      ['delivery.maxPerSecond', '5'],
-      ['delivery.ordering.by', 'subject'],
-      ['delivery.ordering.batch', '100'],
+      ['delivery max per second', '5'],
+      ['delivery ordering by', 'subject'],
+      ['delivery ordering batch', '100'],
     ]);
   });
 });

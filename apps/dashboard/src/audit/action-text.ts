@@ -36,17 +36,27 @@ export function actionText(action: AuditEntry['action']): string {
 type DetailText = readonly [name: string, text: string];
 
 /**
- * Returns details as names and texts: `changed`, `name, url`. A member of an object is named with its path, such as
- * `delivery.ordering.by`. Members without a value are left out.
+ * Returns details as names and texts in words: `changed`, `name, max per second`. A member of an object is named with its
+ * path, such as `delivery ordering by`. Members without a value are left out.
  */
 export function detailTexts(details: AuditEntry['details']): readonly DetailText[] {
-  return Object.entries(details).flatMap(([name, value]) => textsOf(name, value));
+  return Object.entries(details).flatMap(([name, value]) =>
+    textsOf(wordsOf(name), name === 'changed' && Array.isArray(value) ? value.map(String).map(wordsOf) : value),
+  );
+}
+
+/** Returns a name of the api in words. Entries of earlier versions have names such as `maxPerSecond`. */
+function wordsOf(name: string): string {
+  return name
+    .replaceAll('_', ' ')
+    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .replaceAll(/\b(?:url|id)/g, (word) => word.toUpperCase());
 }
 
 function textsOf(name: string, value: unknown): readonly DetailText[] {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return [[name, value.join(', ')]];
   if (typeof value === 'object')
-    return Object.entries(value).flatMap(([key, inner]) => textsOf(`${name}.${key}`, inner));
+    return Object.entries(value).flatMap(([key, inner]) => textsOf(`${name} ${wordsOf(key)}`, inner));
   return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
 }

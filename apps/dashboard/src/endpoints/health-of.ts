@@ -45,6 +45,11 @@ export function hasFailedMuch({
   return status === 'failing' || (isActive && failed > tried * TOLERATED_SHARE);
 }
 
+/** `3 failed attempts in a row` */
+export function inARowText(failures: number): string {
+  return failures === 1 ? '1 failed attempt in a row' : `${failures.toLocaleString()} failed attempts in a row`;
+}
+
 /** `37 of 120 failed in the last hour`; `undefined` if none failed. */
 export function failedText({
   recent_deliveries: tried,

@@ -50,7 +50,7 @@ interface Sent {
 type Phase =
   | { readonly kind: 'choosing' }
   | { readonly kind: 'testing' }
-  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined }
+  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined; readonly wasActive: boolean }
   | { readonly kind: 'sending' }
   | ({ readonly kind: 'sent' } & Sent);
 
@@ -63,7 +63,8 @@ interface RecoverDialogProps {
 
 /**
  * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed,
- * and sends one test event before all others, unless its user does not want that.
+ * and sends one test event before all others, unless its user does not want that. If the test fails, the endpoint is as
+ * it was.
  */
 export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps) {
   const [reach, setReach] = useState<ReachDraft>(() => ({
@@ -89,8 +90,11 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   const isCounted =
     parsed.kind === 'ok' && settledReach === reach && wanted.every((kind) => counts[kind].data !== undefined);
   const failure = acting.error ?? counts.failed.error ?? counts.missed.error ?? counts.never_sent.error;
-  const verb = endpoint.is_active ? 'Recover' : total > 0 ? 'Enable and recover' : 'Enable';
   const isBusy = phase.kind === 'testing' || phase.kind === 'sending';
+  // The test may need the endpoint enabled for a moment. Until it is over, the dialog says what it will do.
+  const [wasActive, setWasActive] = useState(endpoint.is_active);
+  const isActive = isBusy ? wasActive : endpoint.is_active;
+  const verb = isActive ? 'Recover' : total > 0 ? 'Enable and recover' : 'Enable';
 
   if (phase.kind === 'sent') {
     return <Outcome endpointId={endpoint.id} sent={phase} onClose={onClose} />;
@@ -99,9 +103,9 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
     <Dialog
       open
       onClose={onClose}
-      title={endpoint.is_active ? 'Recover deliveries' : 'Enable and recover'}
+      title={isActive ? 'Recover deliveries' : 'Enable and recover'}
       description={
-        endpoint.is_active
+        isActive
           ? 'Sends the missing events to this endpoint again.'
           : 'Enables the endpoint and sends the missing events. Make sure that your receiver works again.'
       }
@@ -112,10 +116,11 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
             look="solid"
             icon="recover"
             busy={isBusy}
-            disabled={!isCounted || (total === 0 && endpoint.is_active)}
+            disabled={!isCounted || (total === 0 && isActive)}
             onClick={() => {
               if (parsed.kind !== 'ok') return;
               const { range } = parsed;
+              setWasActive(endpoint.is_active);
               const isDefault = wanted.length === 2 && !kinds.has('never_sent');
               const bodies = isDefault ? [range] : wanted.map((status) => ({ ...range, status }));
               void acting.act({ bodies, range, total, isTestedFirst });
@@ -167,8 +172,9 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       </Checkbox>
       {phase.kind === 'test-failed' && (
         <Notice tone="bad" title="The test failed, so nothing was recovered">
-          {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`} The endpoint is enabled
-          and gets new events. Fix the receiver, then try again.
+          {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`}{' '}
+          {phase.wasActive ? 'New events are still sent.' : 'The endpoint is paused again, and gets nothing.'} Fix the
+          receiver, then try again.
         </Notice>
       )}
       {failure !== null && <FailureNotice error={failure} />}
@@ -267,7 +273,7 @@ interface Wish {
   readonly isTestedFirst: boolean;
 }
 
-/** Enables, tests and recovers, in this order. */
+/** Enables, tests and recovers, in this order. An endpoint that was inactive is so again after a failed test. */
 function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => void) {
   const queries = useQueryClient();
   const changing = useChangeEndpoint(endpoint.id);
@@ -276,13 +282,15 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
   const act = async ({ bodies, range, total, isTestedFirst }: Wish) => {
     try {
       setPhase({ kind: 'sending' });
-      if (!endpoint.is_active) await changing.mutateAsync({ is_active: true });
+      const wasActive = endpoint.is_active;
+      if (!wasActive) await changing.mutateAsync({ is_active: true });
       if (isTestedFirst && total > 0) {
         setPhase({ kind: 'testing' });
         const { id } = await testing.mutateAsync();
         const test = await tested(queries, endpoint.id, id);
         if (test?.status !== 'delivered') {
-          setPhase({ kind: 'test-failed', test });
+          if (!wasActive) await changing.mutateAsync({ is_active: false });
+          setPhase({ kind: 'test-failed', test, wasActive });
           return;
         }
         setPhase({ kind: 'sending' });

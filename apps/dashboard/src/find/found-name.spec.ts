@@ -8,12 +8,14 @@ describe('a search', () => {
     [`evt_${ID}`, { kind: 'event', id: `evt_${ID}` }],
     [` whd_${ID} `, { kind: 'delivery', id: `whd_${ID}` }],
     [`"endpoint_id":"whe_${ID}",`, { kind: 'endpoint', id: `whe_${ID}` }],
+    [`recovery rec_${ID}`, { kind: 'recovery', id: `rec_${ID}` }],
     ['#4128', { kind: 'seq', seq: 4_128 }],
     ['4,128', { kind: 'seq', seq: 4_128 }],
-    ['#0', { kind: 'nothing' }],
-    ['evt_short', { kind: 'nothing' }],
-    ['CRM', { kind: 'nothing' }],
-    [`#${'9'.repeat(20)}`, { kind: 'nothing' }],
+    ['#0', { kind: 'text', text: '#0' }],
+    ['evt_short', { kind: 'text', text: 'evt_short' }],
+    [' CRM sync ', { kind: 'text', text: 'CRM sync' }],
+    [`#${'9'.repeat(20)}`, { kind: 'text', text: `#${'9'.repeat(20)}` }],
+    [' ', { kind: 'nothing' }],
   ])('for %j names %j', (text, name) => {
     expect(foundName(text)).toEqual(name);
   });

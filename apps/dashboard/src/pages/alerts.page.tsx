@@ -10,7 +10,6 @@ import { FailureNotice, Notice } from '../ui/notice.js';
 import { PageHeader } from '../ui/page-header.js';
 import { cursorOf } from '../ui/page-search.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
-import './alerts.css';
 
 const route = getRouteApi('/inside/alerts');
 

@@ -4,6 +4,7 @@ import { Fragment } from 'react';
 import { auditLogQuery } from '../api/queries.js';
 import type { AuditEntry } from '../api/resources.js';
 import { actionText, detailTexts } from '../audit/action-text.js';
+import { IdLink } from '../find/id-link.js';
 import { useKeyNames } from '../names/use-key-names.js';
 import { Card } from '../ui/card.js';
 import { LoadingCard } from '../ui/loading-card.js';
@@ -114,14 +115,16 @@ function AuditRow({ entry }: { readonly entry: AuditEntry }) {
             <Name wraps>{names.get(entry.target) ?? ''}</Name>
           </span>
         ) : (
-          <code className="audit-note">{entry.target}</code>
+          <code className="audit-note">
+            <IdLink id={entry.target} />
+          </code>
         )}
         {details.length > 0 && (
           <span className="audit-note muted">
             {details.map(([name, text], index) => (
               <Fragment key={name}>
                 {index > 0 && ' · '}
-                {name}: <bdi>{text}</bdi>
+                {name}: <IdLink id={text} />
               </Fragment>
             ))}
           </span>

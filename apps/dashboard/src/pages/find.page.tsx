@@ -2,8 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Navigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { ApiProblem } from '../api/api-problem.js';
-import { eventQuery, foundDeliveryQuery } from '../api/queries.js';
+import { eventQuery, foundDeliveryQuery, foundRecoveryQuery } from '../api/queries.js';
+import { EndpointLink } from '../find/endpoint-link.js';
+import { FoundText } from '../find/found-text.js';
 import { foundName } from '../find/found-name.js';
+import { RecoveryTable } from '../recoveries/recovery-table.js';
 import { SearchBox } from '../shell/search-box.js';
 import { Card } from '../ui/card.js';
 import { isolated } from '../ui/name.js';
@@ -26,10 +29,26 @@ export function FindPage() {
       return <FindEvent id={name.id} />;
     case 'delivery':
       return <FindDelivery id={name.id} />;
+    case 'recovery':
+      return <FindRecovery id={name.id} />;
+    case 'text':
+      return (
+        <>
+          <Title />
+          <FoundText
+            text={name.text}
+            nothing={
+              <Card>
+                <NothingFound title={`Nothing found for “${isolated(name.text)}”`} />
+              </Card>
+            }
+          />
+        </>
+      );
     case 'nothing':
       return (
         <Frame>
-          <NothingFound title={q === '' ? 'What do you look for?' : `“${isolated(q)}” is not an id`} />
+          <NothingFound title="What do you look for?" />
         </Frame>
       );
   }
@@ -47,6 +66,19 @@ function FindDelivery({ id }: { readonly id: string }) {
   if (found === undefined) return <Searching {...{ error, refetch }} missing={`There is no delivery ${id}`} />;
   const params = { endpointId: found.endpoint_id, deliveryId: found.id };
   return <Navigate to="/endpoints/$endpointId/deliveries/$deliveryId" params={params} replace />;
+}
+
+function FindRecovery({ id }: { readonly id: string }) {
+  const { data: found, error, refetch } = useQuery(foundRecoveryQuery(id));
+  if (found === undefined) return <Searching {...{ error, refetch }} missing={`There is no recovery ${id}`} />;
+  return (
+    <>
+      <Title />
+      <Card title="Recovery" actions={<EndpointLink id={found.webhook_id} />} flush>
+        <RecoveryTable recoveries={[found]} />
+      </Card>
+    </>
+  );
 }
 
 function Searching({
@@ -71,10 +103,14 @@ function Searching({
   );
 }
 
+function Title() {
+  return <PageHeader title="Find" note="By an id, by the seq of an event, or by the name or URL of an endpoint." />;
+}
+
 function Frame({ children }: { readonly children: ReactNode }) {
   return (
     <>
-      <PageHeader title="Find" note="By the id of an event, a delivery or an endpoint, or by the seq of an event." />
+      <Title />
       <Card>{children}</Card>
     </>
   );
@@ -83,7 +119,8 @@ function Frame({ children }: { readonly children: ReactNode }) {
 function NothingFound({ title }: { readonly title: string }) {
   return (
     <EmptyState icon="search" title={title} action={<SearchBox label="Again" />}>
-      Ids begin with <code>evt_</code>, <code>whd_</code> or <code>whe_</code>. What is past retention is not found.
+      Ids begin with <code>evt_</code>, <code>whd_</code>, <code>whe_</code> or <code>rec_</code>. The id of a chat
+      finds its alerts. What is past retention is not found.
     </EmptyState>
   );
 }

@@ -8,7 +8,7 @@ import { shortNumber, wholeNumber } from '../charts/scale.js';
 import { Sparkline } from '../charts/sparkline.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { byUrgency, failedText, healthOf } from '../endpoints/health-of.js';
+import { byUrgency, failedText, healthOf, inARowText } from '../endpoints/health-of.js';
 import { WINDOWS, type Window } from '../overview/overview-search.js';
 import { useScope } from '../session/use-session.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
@@ -123,7 +123,7 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
 function brokenText(endpoint: Endpoint, activity: readonly Activity[]): string {
   if (!endpoint.is_active) return 'receives nothing until it is enabled';
   const known = activity.find(({ endpoint_id: id }) => id === endpoint.id);
-  return (known && failedText(known.health)) ?? `${wholeNumber(endpoint.failure_count)} failed attempts in a row`;
+  return (known && failedText(known.health)) ?? inARowText(endpoint.failure_count);
 }
 
 function ChartCard({ overview }: { readonly overview: Overview }) {

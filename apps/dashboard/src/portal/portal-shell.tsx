@@ -7,6 +7,7 @@ import { AllowedOutlet } from '../shell/allowed-outlet.js';
 import { ConnectionBanner } from '../shell/connection-banner.js';
 import { Navigation } from '../shell/navigation.js';
 import { placesInPortal } from '../shell/places.js';
+import { SearchBox } from '../shell/search-box.js';
 import { useFocusOnNavigation } from '../shell/use-focus-on-navigation.js';
 import { Icon } from '../ui/icon.js';
 import { Name } from '../ui/name.js';
@@ -45,6 +46,7 @@ export function PortalShell() {
               ))}
             </span>
           )}
+          <SearchBox />
           {returnUrl !== null && (
             // The portal is often in a frame: the link is for the page around it.
             <a href={returnUrl} target="_top" rel="noreferrer" className="portal-return">

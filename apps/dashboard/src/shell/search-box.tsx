@@ -10,7 +10,7 @@ interface SearchBoxProps {
   readonly onSearch?: () => void;
 }
 
-/** Finds what an id or a seq names, from every page. */
+/** Finds what an id, a seq or part of a name names, from every page. */
 export function SearchBox({ label = 'Everything', onSearch }: SearchBoxProps) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
@@ -27,8 +27,8 @@ export function SearchBox({ label = 'Everything', onSearch }: SearchBoxProps) {
       <input
         type="search"
         className="input"
-        aria-label="Find by id or seq"
-        placeholder="Find an id or #seq"
+        aria-label="Find by id, seq or name"
+        placeholder="Id, #seq or name"
         spellCheck={false}
         autoComplete="off"
         value={text}

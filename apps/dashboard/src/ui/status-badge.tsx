@@ -52,6 +52,10 @@ const HEALTH: Readonly<Record<HealthStatus, { tone: Tone; icon: IconName; text: 
   never_tried: { tone: 'off', icon: 'clock', text: 'Never tried' },
 };
 
+export function healthText(status: HealthStatus): string {
+  return HEALTH[status].text;
+}
+
 export function HealthBadge({ status }: { readonly status: HealthStatus }) {
   const { tone, icon, text } = HEALTH[status];
   return (

@@ -50,6 +50,8 @@ describe('the audit log', () => {
     const theirs = endpoints.by(actor);
     const id = await anEndpoint(store, orgId, 0, theirs);
     await theirs.update(orgId, id, { name: 'new', url: 'https://example.com/' }, AT, nothing);
+    const change = { url: 'https://example.com/?token=s3cret', widgetIds: null, settings: { maxPerSecond: 5 } };
+    await theirs.update(orgId, id, change, AT, nothing);
     await theirs.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
     // It is inactive already.
     await theirs.update(orgId, id, { isActive: { becomes: false, logEnd: 0 } }, AT, nothing);
@@ -64,6 +66,7 @@ describe('the audit log', () => {
     expect(entries.map(({ action }) => action)).toEqual([
       'endpoint.created',
       'endpoint.changed',
+      'endpoint.changed',
       'endpoint.disabled',
       'endpoint.enabled',
       'endpoint.secret_rotated',
@@ -74,7 +77,12 @@ describe('the audit log', () => {
     const { kind, ...rest } = actor;
     for (const entry of entries) expect(entry).toMatchObject({ actor: kind, ...rest });
     expect(entries[1]?.details).toEqual({ changed: ['name', 'url'], url: 'https://example.com/' });
-    expect(JSON.stringify(entries)).not.toContain('whsec_');
+    expect(entries[2]?.details).toEqual({
+      changed: ['url', 'widget_ids', 'max_per_second'],
+      url: 'https://example.com/?…',
+      delivery: { max_per_second: 5 },
+    });
+    expect(JSON.stringify(entries)).not.toMatch(/whsec_|s3cret/);
   });
 
   it('shows no address of a service key, and those of visitors of the portal', async () => {

@@ -1,6 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import type { OrgId } from '#libs/domain';
 import type { AuditActor } from './audit-actor.js';
+import { withoutTokens, type AuditDetails } from './audit-details.js';
 import type { Store } from '../connection/store.js';
 
 export const AUDIT_ACTIONS = [
@@ -39,7 +40,7 @@ export interface AuditedChange {
   readonly action: AuditAction;
   /** The id of the changed object. */
   readonly target: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: AuditDetails;
 }
 
 export interface AuditEntry extends AuditPlace {
@@ -52,7 +53,7 @@ export interface AuditEntry extends AuditPlace {
   readonly userLabel: string | null;
   readonly address: string | null;
   readonly requestId: string | null;
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: AuditDetails;
 }
 
 /** A place in the audit log. It also orders entries of the same time. */
@@ -73,7 +74,7 @@ interface AuditRow {
   readonly user_label: string | null;
   readonly address: string | null;
   readonly request_id: string | null;
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: AuditDetails;
 }
 
 /** The most rows that one statement deletes, so that none holds locks for long. */
@@ -94,7 +95,7 @@ export async function appendAudit(runner: QueryRunner, actor: AuditActor | null,
       actor?.userLabel ?? null,
       actor?.address ?? null,
       actor?.requestId ?? null,
-      JSON.stringify(change.details ?? {}),
+      JSON.stringify(withoutTokens(change.details ?? {})),
     ],
   );
 }
@@ -143,7 +144,8 @@ export class AuditLog {
       userLabel: row.user_label,
       address: row.address,
       requestId: row.request_id,
-      details: row.details,
+      // Entries of earlier versions have whole urls.
+      details: withoutTokens(row.details),
     }));
   }
 

@@ -185,12 +185,13 @@ export class RecoveryRecords {
     return row === undefined ? undefined : recordOf(row);
   }
 
-  async find(orgId: OrgId, endpointId: EndpointId, id: RecoveryId): Promise<RecoveryRecord | undefined> {
+  /** Finds a recovery of any endpoint of the org. */
+  async find(orgId: OrgId, id: RecoveryId): Promise<RecoveryRecord | undefined> {
     const [row] = await this.store.preparedForOrg<RecoveryRow>(
       orgId,
       'recovery',
-      `select ${COLUMNS} from recoveries where org_id = $1 and endpoint_id = $2 and id = $3`,
-      [orgId, endpointId, id],
+      `select ${COLUMNS} from recoveries where org_id = $1 and id = $2`,
+      [orgId, id],
     );
     return row === undefined ? undefined : recordOf(row);
   }
@@ -206,8 +207,8 @@ export class RecoveryRecords {
     return rows.map(recordOf);
   }
 
-  /** Stops a recovery that runs, at its next step. @returns the recovery as it is now; `undefined` without one */
-  async stop(orgId: OrgId, endpointId: EndpointId, id: RecoveryId, at: Date): Promise<RecoveryRecord | undefined> {
+  /** Stops a recovery that runs, at its next step. */
+  async stop(orgId: OrgId, endpointId: EndpointId, id: RecoveryId, at: Date): Promise<void> {
     await this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(
         `with stopped as (
@@ -224,7 +225,6 @@ export class RecoveryRecords {
         details: { endpoint_id: endpointId },
       });
     });
-    return this.find(orgId, endpointId, id);
   }
 
   /** Deletes some recoveries of all orgs that ended before that time. */

@@ -18,6 +18,7 @@ import {
 } from '#libs/domain';
 import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
+import { apiName, withApiNames } from '../access/audit-details.js';
 import { appendAudit } from '../access/audit-log.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { noteActivity } from '../operations/note-operational-events.js';
@@ -159,6 +160,12 @@ function changesSubscription(before: EndpointRow, { events, widgetIds, filter }:
   );
 }
 
+/** Returns the members that change, by their names in the api. Whether the endpoint is active has an entry of its own. */
+function changedMembers({ isActive: _, settings, customHeaders, ...plain }: EndpointChanges): readonly string[] {
+  const names = [...Object.keys(plain), ...Object.keys(settings ?? {})].map(apiName);
+  return customHeaders === undefined ? names : [...names, 'headers'];
+}
+
 function isSameOrigin(url: string, other: string): boolean {
   return URL.canParse(url) && URL.canParse(other) && new URL(url).origin === new URL(other).origin;
 }
@@ -261,7 +268,7 @@ export class EndpointRecords {
         details: {
           url: endpoint.url,
           ...(filter === null ? {} : { filter }),
-          ...(endpoint.settings === undefined ? {} : { delivery: changedSettings(settings) ?? {} }),
+          ...(endpoint.settings === undefined ? {} : { delivery: withApiNames(changedSettings(settings) ?? {}) }),
           ...(shown === null ? {} : { headers: shown.names, auth: shown.auth }),
         },
       });
@@ -338,13 +345,13 @@ export class EndpointRecords {
         },
       );
       const switches = isActive !== undefined && isActive.becomes !== before.is_active;
-      const changed = Object.keys(changes).filter((name) => name !== 'isActive');
+      const changed = changedMembers(changes);
       if (changed.length > 0) {
         const details = {
           changed,
           ...(plain.url === undefined ? {} : { url: plain.url }),
           ...(plain.filter === undefined ? {} : { filter: plain.filter }),
-          ...(settings === undefined ? {} : { delivery: settings }),
+          ...(settings === undefined ? {} : { delivery: withApiNames(settings) }),
           ...(custom === undefined
             ? {}
             : { headers: custom.customHeadersShown?.names ?? [], auth: custom.customHeadersShown?.auth ?? null }),

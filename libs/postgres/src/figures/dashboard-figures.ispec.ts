@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { deliveryIdOf, type DeliveryFact, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { deliveryIdOf, type DeliveryFact, type EndpointId, type EventId, type OrgId, type Seq, type WaitedFor } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DashboardFigures, type Buckets } from './dashboard-figures.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
@@ -85,6 +85,9 @@ interface Made {
   readonly isDelivered: boolean;
   readonly run?: number;
   readonly durationMs?: number;
+  readonly attempt?: number;
+  readonly dueAtMs?: number;
+  readonly waitedFor?: WaitedFor;
 }
 
 function attempted({ endpointId, seq, createdAtMs, startedAtMs, isDelivered, ...rest }: Made): DeliveryFact {
@@ -208,5 +211,21 @@ describe('deliveries', () => {
     const since = new Date(START_MS);
     expect(await figures.pushLatency(orgId, since)).toEqual({ p50Ms: 50, p95Ms: 95, samples: 100 });
     expect(await figures.pushLatency(anOrgId(), since)).toEqual({ p50Ms: null, p95Ms: null, samples: 0 });
+  });
+
+  it.each<readonly [what: string, measured: boolean, change: Partial<Made>]>([
+    ['a first attempt', true, { dueAtMs: START_MS }],
+    ['a first attempt in the lane of slow endpoints', true, { dueAtMs: START_MS, waitedFor: 'slow_lane' }],
+    ['a first attempt that waited for its pace', false, { dueAtMs: START_MS, waitedFor: 'pace' }],
+    ['a first attempt that waited for its order', false, { dueAtMs: START_MS, waitedFor: 'order' }],
+    ['a recovery of a missed event', false, { dueAtMs: START_MS + 3_600_000 }],
+    ['a retry', false, { attempt: 2, dueAtMs: START_MS + 10_000 }],
+    ['a failure', false, { dueAtMs: START_MS, isDelivered: false }],
+    ['an event from before', false, { createdAtMs: START_MS - 1, dueAtMs: START_MS - 1 }],
+  ])('are measured, or not: %s', async (_what, measured, change) => {
+    const endpointId = await anEndpoint(store, orgId);
+    const made = { endpointId, seq: 1, createdAtMs: START_MS, startedAtMs: START_MS + 5, isDelivered: true };
+    await apply([attempted({ ...made, ...change })]);
+    expect((await figures.pushLatency(orgId, new Date(START_MS))).samples).toBe(measured ? 1 : 0);
   });
 });

@@ -34,11 +34,11 @@ export interface Outcomes {
   readonly pending: number;
 }
 
-/** The time from an event's append to the endpoint's answer, milliseconds; `null` without any delivery. */
+/** The time from an event's append to the endpoint's answer, milliseconds; `null` without any such attempt. */
 export interface PushLatency {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
-  /** The number of deliveries that were measured. */
+  /** The number of attempts that were measured. */
   readonly samples: number;
 }
 
@@ -112,14 +112,17 @@ const COUNT_OUTCOMES = `
     from ${SEEN_DELIVERIES} where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1 and d.created_at < $2
   ) counts`;
 
+// A recovery is due later than its event was appended. Attempts of earlier versions do not say when they were due.
 const MEASURE_LATENCY = `
   select count(*)::int as samples, percentile_disc(0.5) within group (order by ms) as p50_ms,
     percentile_disc(0.95) within group (order by ms) as p95_ms
   from endpoints e
   cross join lateral (
-    select (extract(epoch from delivered_at - created_at) * 1000)::int as ms from deliveries
-    where endpoint_id = e.id and created_at >= $1 and status = 'delivered' and run = 0
-    order by created_at desc, seq desc limit ${LATENCY_SAMPLES}
+    select (extract(epoch from started_at - delivery_created_at) * 1000)::int + duration_ms as ms from delivery_attempts
+    where endpoint_id = e.id and started_at >= $1 and delivery_created_at >= $1 and response_status between 200 and 299
+      and run = 0 and attempt = 1 and coalesce(due_at <= delivery_created_at, true)
+      and coalesce(waited_for = 'slow_lane', true)
+    order by started_at desc limit ${LATENCY_SAMPLES}
   ) latest`;
 
 /** An org has few endpoints, so reading their rows is cheap. A chat changes its queue's row, an alert the latest time. */
@@ -171,7 +174,10 @@ export class DashboardFigures {
     return { endpoints: row?.endpoints ?? '', chats: row?.chats ?? '' };
   }
 
-  /** Measures the latest deliveries of events that were appended since then, without replays. */
+  /**
+   * Measures the latest first attempts that succeeded, of events that were appended since then. It leaves out what was
+   * replayed or recovered, and what waited for its order or its pace.
+   */
   async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
     const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
       orgId,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OrgId } from '#libs/domain';
+import type { ConversationId, OrgId } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { ChatQueueReader } from './chat-queue-reader.js';
 import type { Store } from '../connection/store.js';
@@ -83,4 +83,12 @@ it.each([
     page = await reader.alerts(orgId, limit, page.alerts.at(-1)!.place);
   }
   expect(found).toEqual(Array.from({ length: 20 }, (_, index) => `chat-${index + 1}`));
+});
+
+it('a chat is found by its id, with its alerts, in its own org alone', async () => {
+  const orgId = await anOrgWithChats(2, 10);
+  const id = 'chat-2' as ConversationId;
+  const { waiting, alerts } = await reader.conversation(orgId, id);
+  expect([waiting, ...alerts].map((found) => found?.conversationId)).toEqual([id, id]);
+  expect(await reader.conversation(anOrgId(), id)).toEqual({ waiting: null, alerts: [] });
 });

@@ -40,6 +40,36 @@ export interface AlertPlace {
   readonly eventId: EventId;
 }
 
+/** What is known of one chat. */
+export interface ConversationRecord {
+  /** `null` if it does not wait. */
+  readonly waiting: WaitingRecord | null;
+  /** Its alerts, newest first. */
+  readonly alerts: readonly AlertRecord[];
+}
+
+interface WaitingRow {
+  readonly conversation_id: ConversationId;
+  readonly snapshot: ConversationSnapshot;
+  readonly waiting_since: Date;
+  readonly stage: AlertStage;
+}
+
+interface AlertRow {
+  readonly event_id: EventId;
+  readonly conversation_id: ConversationId;
+  readonly stage: 1 | 2;
+  readonly data: AlertData;
+  readonly raised_at: Date;
+  readonly raised_micros: string;
+  readonly cleared_at: Date | null;
+  readonly cleared_by: EndedEntry['how'] | null;
+}
+
+/** The most alerts of one chat that are listed. A chat has two each time that it waits. */
+const ALERTS_OF_CHAT = 20;
+const RAISED_MICROS = '(extract(epoch from raised_at) * 1000000)::bigint as raised_micros';
+
 /** The largest size of a list, bytes: a chat may have 256 KiB of text, and a list a thousand chats. */
 const LIST_BYTES = 4 * 1024 * 1024;
 
@@ -66,22 +96,11 @@ export class ChatQueueReader {
          where nth = 1 or weight <= $3
          order by nth`,
         [orgId, limit, LIST_BYTES],
-      )) as {
-        conversation_id: ConversationId;
-        snapshot: ConversationSnapshot;
-        waiting_since: Date;
-        stage: AlertStage;
-      }[];
+      )) as WaitingRow[];
       const [queue] = (await runner.query('select waiting from chat_queues where org_id = $1', [orgId])) as {
         waiting: number;
       }[];
-      const longest = rows.map((row) => ({
-        conversationId: row.conversation_id,
-        snapshot: row.snapshot,
-        waitingSince: row.waiting_since,
-        stage: row.stage,
-      }));
-      return { longest, total: queue?.waiting ?? 0 };
+      return { longest: rows.map(waitingOf), total: queue?.waiting ?? 0 };
     });
   }
 
@@ -94,7 +113,7 @@ export class ChatQueueReader {
     return this.store.forOrg(orgId, async (runner) => {
       const rows = (await runner.query(
         `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by,
-           (extract(epoch from raised_at) * 1000000)::bigint as raised_micros, found::int as found
+           ${RAISED_MICROS}, found::int as found
          from (
            select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight,
              count(*) over () as found
@@ -111,29 +130,48 @@ export class ChatQueueReader {
          where nth = 1 or nth <= $2 and weight <= $3
          order by nth`,
         [orgId, limit, LIST_BYTES, after?.raisedMicros ?? null, after?.stage ?? null, after?.eventId ?? null],
-      )) as {
-        event_id: EventId;
-        conversation_id: ConversationId;
-        stage: 1 | 2;
-        data: AlertData;
-        raised_at: Date;
-        raised_micros: string;
-        found: number;
-        cleared_at: Date | null;
-        cleared_by: EndedEntry['how'] | null;
-      }[];
-      const alerts = rows.map((row) => ({
-        alertId: alertIdOf(row.event_id),
-        eventId: row.event_id,
-        conversationId: row.conversation_id,
-        stage: row.stage,
-        data: row.data,
-        raisedAt: row.raised_at,
-        place: { raisedMicros: row.raised_micros, stage: row.stage, eventId: row.event_id },
-        clearedAt: row.cleared_at,
-        clearedBy: row.cleared_by,
-      }));
-      return { alerts, hasMore: (rows[0]?.found ?? 0) > alerts.length };
+      )) as (AlertRow & { readonly found: number })[];
+      return { alerts: rows.map(alertOf), hasMore: (rows[0]?.found ?? 0) > rows.length };
     });
   }
+
+  /** Finds a chat that waits, or has raised alerts. */
+  async conversation(orgId: OrgId, id: ConversationId): Promise<ConversationRecord> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const [waiting] = (await runner.query(
+        `select conversation_id, snapshot, waiting_since, stage from waiting_conversations
+         where org_id = $1 and conversation_id = $2`,
+        [orgId, id],
+      )) as WaitingRow[];
+      const alerts = (await runner.query(
+        `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by, ${RAISED_MICROS} from alerts
+         where org_id = $1 and conversation_id = $2 order by raised_at desc, stage desc, event_id limit ${ALERTS_OF_CHAT}`,
+        [orgId, id],
+      )) as AlertRow[];
+      return { waiting: waiting === undefined ? null : waitingOf(waiting), alerts: alerts.map(alertOf) };
+    });
+  }
+}
+
+function waitingOf(row: WaitingRow): WaitingRecord {
+  return {
+    conversationId: row.conversation_id,
+    snapshot: row.snapshot,
+    waitingSince: row.waiting_since,
+    stage: row.stage,
+  };
+}
+
+function alertOf(row: AlertRow): AlertRecord {
+  return {
+    alertId: alertIdOf(row.event_id),
+    eventId: row.event_id,
+    conversationId: row.conversation_id,
+    stage: row.stage,
+    data: row.data,
+    raisedAt: row.raised_at,
+    clearedAt: row.cleared_at,
+    clearedBy: row.cleared_by,
+    place: { raisedMicros: row.raised_micros, stage: row.stage, eventId: row.event_id },
+  };
 }

@@ -317,6 +317,20 @@ export const OPERATIONS: readonly Operation[] = [
     ask: ({ deliveryId }) => ({ method: 'GET', path: `/api/v1/dashboard/deliveries/${deliveryId}` }),
   },
   {
+    id: 'findRecovery',
+    scope: 'webhooks:read',
+    status: 200,
+    ids: ['recoveryId'],
+    ask: ({ recoveryId }) => ({ method: 'GET', path: `/api/v1/dashboard/recoveries/${recoveryId}` }),
+  },
+  {
+    id: 'findConversation',
+    scope: 'settings:read',
+    status: 200,
+    ids: [],
+    ask: () => ({ method: 'GET', path: '/api/v1/dashboard/conversations/cnv_1' }),
+  },
+  {
     id: 'ingestEvents',
     scope: 'events:write',
     status: 202,

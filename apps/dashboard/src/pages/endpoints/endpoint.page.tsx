@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { endpointActivityQuery, endpointQuery, eventTypesQuery } from '../../api/queries.js';
+import { endpointActivityQuery, endpointQuery, eventTypesQuery, recoveriesQuery } from '../../api/queries.js';
 import type { EndpointWithHealth } from '../../api/resources.js';
 import { wholeNumber } from '../../charts/scale.js';
 import { fittingWindow } from '../../charts/fitting-window.js';
@@ -13,12 +13,13 @@ import { useTestEndpoint } from '../../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../../endpoints/endpoint-actions.js';
 import { deliveryFacts } from '../../endpoints/delivery/delivery-facts.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
-import { failedText, hasFailedMuch } from '../../endpoints/health-of.js';
+import { failedText, hasFailedMuch, inARowText } from '../../endpoints/health-of.js';
 import { familiesOf } from '../../endpoints/event-families.js';
 import { RecoverDialog } from '../../endpoints/recover-dialog.js';
 import { scopeText } from '../../endpoints/subscription-text.js';
 import { TestResult } from '../../endpoints/test-result.js';
 import { WidgetName } from '../../names/widget-name.js';
+import { RecoveriesCard } from '../../recoveries/recoveries-card.js';
 import { useLack, useScope } from '../../session/use-session.js';
 import { millisecondsText } from '../../time/time-text.js';
 import { Button } from '../../ui/button.js';
@@ -49,11 +50,13 @@ export function EndpointPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
+  // They stand above the deliveries, and would move them if they came later.
+  const { data: recoveries = [], isPending } = useQuery(recoveriesQuery(endpointId));
   const [recovery, setRecovery] = useState<{ readonly fromSeq?: number }>();
   const mayWrite = useScope('webhooks:write');
   const [testId, setTestId] = useState<string>();
   const testing = useTestEndpoint(endpointId);
-  if (endpoint === undefined) {
+  if (endpoint === undefined || isPending) {
     return (
       <>
         <PageHeader title="Endpoint" back={BACK} />
@@ -103,6 +106,7 @@ export function EndpointPage() {
         <ActivityCard endpointId={endpointId} hours={search.hours} onHours={(hours) => go({ ...search, hours })} />
         <SettingsCard endpoint={endpoint} />
       </div>
+      <RecoveriesCard recoveries={recoveries} />
       <DeliveryLog
         endpointId={endpointId}
         search={search}
@@ -185,7 +189,7 @@ function FailingNotice({
     >
       <p>
         {health.last_error !== null && <>The last error: {errorText(health.last_error)}. </>}
-        {failures > 0 && `${wholeNumber(failures)} failed attempts in a row now.`}
+        {failures > 0 && `${inARowText(failures)} now.`}
       </p>
     </Notice>
   );

@@ -1,25 +1,43 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { activityQuery, endpointsQuery, eventTypesQuery } from '../../api/queries.js';
 import type { Activity, Endpoint } from '../../api/resources.js';
 import { Sparkline } from '../../charts/sparkline.js';
+import {
+  filteredEndpoints,
+  HEALTHS,
+  parseEndpointFilter,
+  type EndpointFilter,
+} from '../../endpoints/endpoint-filter.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
 import { failedText, healthOf } from '../../endpoints/health-of.js';
 import { eventsText, scopeText } from '../../endpoints/subscription-text.js';
 import { subscribableTypes } from '../../endpoints/event-families.js';
 import { useLack } from '../../session/use-session.js';
-import { ButtonLink } from '../../ui/button.js';
+import { Button, ButtonLink } from '../../ui/button.js';
 import { Card } from '../../ui/card.js';
+import { SelectField, TextField } from '../../ui/field.js';
 import { LoadingRows } from '../../ui/loading-card.js';
 import { Name } from '../../ui/name.js';
 import { EmptyState } from '../../ui/notice.js';
 import { PageHeader } from '../../ui/page-header.js';
-import { HealthBadge } from '../../ui/status-badge.js';
+import { HealthBadge, healthText } from '../../ui/status-badge.js';
 import { Ago } from '../../ui/time.js';
 import './endpoints.css';
 
+const route = getRouteApi('/inside/endpoints');
+
+/** With fewer, one look is faster than a filter. */
+const FILTERED_FROM = 6;
+
 export function EndpointsPage() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery());
+  const { data: activity } = useQuery(activityQuery(24));
+  const filter = route.useSearch();
+  const navigate = route.useNavigate();
+  const go = (next: EndpointFilter) => void navigate({ search: next, replace: true, resetScroll: false });
+  const listed = filteredEndpoints(endpoints ?? [], activity, filter);
+  const isFiltered = Object.keys(filter).length > 0;
   const lack = useLack('webhooks:write');
   const create = (
     <ButtonLink to="/endpoints/new" look="solid" icon="plus" reason={lack}>
@@ -40,7 +58,18 @@ export function EndpointsPage() {
               Register a URL, choose what it is sent, and watch a test event arrive.
             </EmptyState>
           ) : (
-            <EndpointTable endpoints={endpoints} />
+            <>
+              {(isFiltered || endpoints.length >= FILTERED_FROM) && <Filters filter={filter} onFilter={go} />}
+              {listed.length > 0 ? (
+                <EndpointTable endpoints={listed} activity={activity} />
+              ) : (
+                <EmptyState
+                  icon="search"
+                  title="No endpoint matches the filters"
+                  action={<Button onClick={() => go({})}>Clear the filters</Button>}
+                />
+              )}
+            </>
           )
         ) : (
           <LoadingRows error={error} onRetry={() => void refetch()} rows={5} rowHeight="3.75rem" />
@@ -50,8 +79,48 @@ export function EndpointsPage() {
   );
 }
 
-function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
-  const { data: activity } = useQuery(activityQuery(24));
+interface FiltersProps {
+  readonly filter: EndpointFilter;
+  readonly onFilter: (filter: EndpointFilter) => void;
+}
+
+function Filters({ filter, onFilter }: FiltersProps) {
+  const change = (changes: Record<string, string>) => {
+    onFilter(parseEndpointFilter({ ...filter, ...changes }));
+  };
+  return (
+    <div className="filters endpoint-filters">
+      <TextField
+        label="Name or URL"
+        labelHidden
+        type="search"
+        placeholder="Name or URL"
+        value={filter.text ?? ''}
+        onChange={({ target }) => change({ text: target.value })}
+      />
+      <SelectField
+        label="Health"
+        labelHidden
+        value={filter.health ?? ''}
+        onChange={({ target }) => change({ health: target.value })}
+      >
+        <option value="">Any health</option>
+        {HEALTHS.map((health) => (
+          <option key={health} value={health}>
+            {healthText(health)}
+          </option>
+        ))}
+      </SelectField>
+    </div>
+  );
+}
+
+interface EndpointTableProps {
+  readonly endpoints: readonly Endpoint[];
+  readonly activity: readonly Activity[] | undefined;
+}
+
+function EndpointTable({ endpoints, activity }: EndpointTableProps) {
   const { data: types } = useQuery(eventTypesQuery());
   const catalogSize = types && subscribableTypes(types).length;
   return (
