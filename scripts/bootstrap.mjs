@@ -14,10 +14,10 @@ export const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
 /**
  * Brings a fresh checkout to where it can run, and does nothing where nothing is to be done. Uses nothing but Node's own
  * modules, since nothing else may be there yet.
- * @param {{build: boolean, embeddedKafka: boolean, print?: (line: string) => void}} options
+ * @param {{build: boolean, embeddedKafka: boolean}} options
  * @throws {StepError} that says what to do.
  */
-export async function bootstrap({ build: wantsBuild, embeddedKafka, print = console.log }) {
+export async function bootstrap({ build: wantsBuild, embeddedKafka }) {
   checkNode();
   if (embeddedKafka) await checkJava();
   const steps = [
@@ -38,20 +38,30 @@ export async function bootstrap({ build: wantsBuild, embeddedKafka, print = cons
     },
     { title: 'Building', isDone: () => !wantsBuild || isBuilt(ROOT), act: () => build(ROOT) },
   ].filter((step) => !step.isDone());
+  await runSteps(steps);
+}
+
+/**
+ * Runs the steps one after the other. Their progress goes to standard error: standard output belongs to what runs after
+ * them, such as the key that `keys create` prints.
+ * @param {readonly {title: string, act: () => Promise<void>}[]} steps
+ */
+export async function runSteps(steps) {
+  const { isTTY } = process.stderr;
   for (const [index, { title, act }] of steps.entries()) {
     const began = performance.now();
     const headline = `[${index + 1}/${steps.length}] ${title} …`;
     // Where there is no terminal to complete the line on, the line comes whole.
-    if (process.stdout.isTTY) process.stdout.write(headline);
-    else print(headline);
+    if (isTTY) process.stderr.write(headline);
+    else console.error(headline);
     try {
       await act();
     } catch (error) {
-      if (process.stdout.isTTY) print(' failed');
+      if (isTTY) console.error(' failed');
       throw error;
     }
     const took = `${((performance.now() - began) / 1000).toFixed(1)} s`;
-    print(process.stdout.isTTY ? ` ${took}` : `${headline} ${took}`);
+    console.error(isTTY ? ` ${took}` : `${headline} ${took}`);
   }
 }
 

@@ -20,7 +20,7 @@ await runMain(async () => {
   const [node, , tool, ...rest] = process.argv;
   const needs = TOOLS[tool];
   if (needs === undefined) throw new StepError(`There is no tool "${tool}". Tools: ${Object.keys(TOOLS).join(', ')}.`);
-  await bootstrap({ build: true, embeddedKafka: needs.embeddedKafka, print: console.error });
+  await bootstrap({ build: true, embeddedKafka: needs.embeddedKafka });
   if (needs.chromium) await installChromium(ROOT);
   const main = join(ROOT, 'dist/test', tool, 'main.js');
   process.argv = [node, main, ...rest];

@@ -56,4 +56,9 @@ describe('the launcher of the image', () => {
     const launched = await launch([], Object.fromEntries(SECRETS.map((name) => [`${name}_FILE`, file])));
     expect(launched).toEqual(expect.arrayContaining(SECRETS.map((name) => `${name}=value`)));
   });
+
+  it('has a file of each secret in the documentation', () => {
+    const page = readText('docs/containers.md');
+    expect(SECRETS.filter((name) => !page.includes(`\`${name}_FILE\``))).toEqual([]);
+  });
 });

@@ -14,14 +14,17 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Returns a signal that the first Ctrl-C aborts. npm passes Ctrl-C on as well, so it may come twice. */
+/**
+ * Returns a signal that the first Ctrl-C aborts, or the end of the program that reads the output (`receiver | head`). npm
+ * passes Ctrl-C on as well, so it may come twice.
+ */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      controller.abort();
-    });
-  }
+  const abort = () => {
+    controller.abort();
+  };
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, abort);
+  process.stdout.on('error', abort);
   return controller.signal;
 }
 

@@ -4,6 +4,7 @@ import { ApiError, apiErrorOf } from './api-error.js';
 import { backOffMs, randomFraction } from './back-off.js';
 import { apiUrlOf } from './api-url.js';
 import { retryAfterMs } from './retry-after.js';
+import { safely } from './safely.js';
 
 export interface ApiClientOptions {
   /** The service's base URL, with or without `/api/v1`. */
@@ -13,6 +14,8 @@ export interface ApiClientOptions {
   readonly timeoutMs?: number;
   /** How often to retry a request while the service is unavailable; 5 times by default. */
   readonly retries?: number;
+  /** Called before each retry with the failure, so that a service that is away does not go unnoticed. */
+  readonly onRetry?: (error: ApiError) => void;
   /** An axios instance to use instead of a plain one, for proxies, certificates or interceptors. */
   readonly http?: AxiosInstance;
 }
@@ -50,14 +53,16 @@ export class ApiClient {
   readonly #retries: number;
   readonly #url: string;
   readonly #apiKey: string;
+  readonly #onRetry: (error: ApiError) => void;
 
-  /** @throws TypeError for a base URL that is no http or https URL, and for an empty API key */
+  /** @throws TypeError for a base URL that is no http or https URL, and for an API key that is none */
   constructor(options: ApiClientOptions) {
     this.#http = options.http ?? axios.create();
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#retries = options.retries ?? DEFAULT_RETRIES;
     this.#url = apiUrlOf(options.baseUrl);
     this.#apiKey = checkedKey(options.apiKey);
+    this.#onRetry = safely('onRetry', options.onRetry);
   }
 
   /**
@@ -74,6 +79,7 @@ export class ApiClient {
       if (outcome.kind === 'answered') return outcome.answer;
       request.signal?.throwIfAborted();
       if (outcome.error.kind === 'refused' || failures > retries) throw outcome.error;
+      this.#onRetry(outcome.error);
       const waitMs = Math.max(outcome.retryAfterMs, backOffMs(failures, randomFraction()));
       await delay(waitMs, undefined, request.signal === undefined ? {} : { signal: request.signal });
     }
@@ -121,6 +127,8 @@ export class ApiClient {
 }
 
 function checkedKey(apiKey: unknown): string {
-  if (typeof apiKey === 'string' && apiKey !== '') return apiKey;
-  throw new TypeError('apiKey is missing or empty');
+  if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('apiKey is missing or empty');
+  // No request can carry such a header, so retries would never end.
+  if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey has a space, a line break or a letter that no API key has');
+  return apiKey;
 }

@@ -4,7 +4,10 @@ export interface CliContext {
   /** The home directory of the user. */
   readonly home: string;
   readonly platform: NodeJS.Platform;
-  readonly isTerminal: boolean;
+  /** Whether a person types the input, so that they can be asked. */
+  readonly isInputTerminal: boolean;
+  /** Whether the output goes to a terminal, which control characters would change. */
+  readonly isOutputTerminal: boolean;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly print: (line: string) => void;

@@ -19,8 +19,10 @@ function interruption(): AbortSignal {
 }
 
 // The program that reads the output may close it (`gapless events tail | head`).
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  process.exit(code === 'EPIPE' ? 0 : 1);
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(0);
+  process.stderr.write(`gapless: the output cannot be written: ${message}\n`);
+  process.exit(1);
 });
 
 try {
@@ -29,7 +31,8 @@ try {
       environment: process.env,
       home: homedir(),
       platform: process.platform,
-      isTerminal: process.stdin.isTTY && process.stdout.isTTY,
+      isInputTerminal: process.stdin.isTTY,
+      isOutputTerminal: process.stdout.isTTY,
       // eslint-disable-next-line no-restricted-syntax -- this is where time comes from
       now: () => Date.now(),
       print: (line) => process.stdout.write(`${line}\n`),

@@ -62,6 +62,14 @@ describe('gapless login', () => {
     expect(statSync(join(machine.home, 'xdg/gapless/credentials.json')).mode & 0o777).toBe(0o600);
   });
 
+  it('hides the key that is typed, wherever the output goes', async () => {
+    machine.terminals = ['input'];
+    machine.input = 'gk_1_secret';
+    service.answer = () => ({ status: 200, body: CATALOG });
+    await machine.run('login', '--url', service.url);
+    expect(machine.asked).toEqual(['API key: ']);
+  });
+
   it('stores no key that is refused', async () => {
     machine.input = 'gk_1_wrong';
     service.answer = () => ({ status: 401, body: '{"code":"invalid_api_key","detail":"no"}' });
@@ -110,6 +118,41 @@ describe('gapless events tail', () => {
     service.answer = () => aPage([anEnvelope(1).replace('evt_0', 'evt_\u009b2J')]);
     await machine.run('events', 'tail', '--from', 'beginning', '--no-follow');
     expect(machine.printed.join('')).not.toContain('\u009b');
+  });
+
+  it('prints whole events without what controls a terminal to a terminal alone, wherever the input comes from', async () => {
+    const envelope = anEnvelope(1).replace('"t":"', '"t":"\u009b2J');
+    service.answer = () => aPage([envelope]);
+    const tail = () => machine.run('events', 'tail', '--from', 'beginning', '--no-follow', '--json');
+    machine.terminals = ['input'];
+    await tail();
+    machine.terminals = ['output'];
+    await tail();
+    expect(machine.printed).toEqual([envelope, envelope.replace('\u009b', '�')]);
+  });
+
+  it('ends if Gapless never answers, and reports each try until then', async () => {
+    service.stop();
+    expect(await failure(machine.run('events', 'tail'))).toMatch(/does not answer \(ECONNREFUSED\).*Check the URL/);
+    expect(machine.reported).toEqual(
+      Array<unknown>(2).fill(expect.stringMatching(/does not answer \(ECONNREFUSED\).*Trying again\.$/)),
+    );
+  });
+
+  it('ends without an error when it is interrupted while Gapless does not answer', async () => {
+    service.stop();
+    const tailing = machine.run('events', 'tail');
+    await eventually(() => {
+      expect(machine.reported).toHaveLength(1);
+    });
+    machine.stop.abort();
+    await tailing;
+  });
+
+  it('says what to do about a redirect', async () => {
+    service.answer = () => ({ status: 308 });
+    expect(await failure(machine.run('events', 'tail'))).toMatch(/redirect \(308\).*Use the URL that it leads to/);
+    expect(service.requests).toHaveLength(1);
   });
 
   it('suggests types for one that is misspelled', async () => {
@@ -186,6 +229,19 @@ describe('gapless listen', () => {
     for (const file of readdirSync(directory)) expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
   });
 
+  it('reports that Gapless is away, and goes on when it is back', async () => {
+    const page = service.answer;
+    let requests = 0;
+    const away = { status: 503, body: '{"code":"unavailable","detail":"Kafka is away."}' };
+    service.answer = (request) => (++requests === 2 ? away : page(request));
+    const listening = listen('--from', 'beginning');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    expect(machine.reported).toContain('Kafka is away. (503 unavailable) Trying again.');
+    expect(forwarded()).toEqual([1, 2, 3]);
+  });
+
   it('tries an event again until it is accepted, and sends none before it', async () => {
     let failures = 2;
     app.answer = ({ headers }) => ({ status: headers['x-service-sequence'] === '2' && failures-- > 0 ? 500 : 200 });
@@ -255,10 +311,10 @@ describe('gapless trigger', () => {
     expect(machine.printed).toEqual([`${events[0]?.id}  ticket.created`]);
   });
 
-  it('takes other data from standard input, and refuses what is no JSON', async () => {
-    machine.input = '{"id":"tkt_2"}';
+  it('takes other data from standard input as it is, and refuses what is no JSON', async () => {
+    machine.input = '{"id": 12345678901234567890}\n';
     await machine.run('trigger', 'ticket.created', '--data', '-');
-    expect(service.requests.at(-1)?.body).toContain('"data":{"id":"tkt_2"}');
+    expect(service.requests.at(-1)?.body).toContain('"data":{"id": 12345678901234567890}');
     machine.input = '{';
     expect(await failure(machine.run('trigger', 'ticket.created', '--data', '-'))).toMatch(
       /Standard input is not JSON/,

@@ -1,4 +1,4 @@
-import type { GaplessEvent } from '../../../event-types/src/index.js';
+import type { EventHead } from '../forwarding/push-headers.js';
 
 /** Characters that could make a terminal do something. JSON leaves these in texts. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -10,6 +10,6 @@ export function printable(text: string): string {
 }
 
 /** Returns an event on one line: `#12  ticket.created  evt_…`. */
-export function eventLine({ seq, event, id }: GaplessEvent): string {
+export function eventLine({ seq, event, id }: EventHead): string {
   return printable(`#${seq}  ${event}  ${id}`);
 }

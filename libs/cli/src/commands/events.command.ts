@@ -1,8 +1,10 @@
 import { Command } from 'commander';
-import { FeedClient, MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
+import { MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
+import { openFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
+import { untilInterrupted } from '../until-interrupted.js';
 import { eventLine, printable } from './event-line.js';
 import { eventType, feedStart, urlOption } from './options.js';
 
@@ -36,19 +38,20 @@ Examples:
   gapless events tail --from beginning --no-follow --json | jq .data`,
     )
     .action(async (options: TailOptions) => {
-      await tail(context, options);
+      await untilInterrupted(context, (signal) => tail(context, options, signal));
     });
 }
 
-async function tail(context: CliContext, options: TailOptions): Promise<void> {
-  const { url: baseUrl, apiKey } = await readCredentials(context, options);
+async function tail(context: CliContext, options: TailOptions, signal: AbortSignal): Promise<void> {
+  const credentials = await readCredentials(context, options);
   const raw = new RawEvents();
+  const { feed, headSeq } = await openFeed(context, credentials, raw.http, signal);
   const batches = readFeed({
-    feed: new FeedClient({ baseUrl, apiKey, http: raw.http }),
+    feed,
     cursor: new MemoryCursor(),
-    startAt: options.from,
+    startAt: options.from === 'head' ? headSeq : options.from,
     follow: options.follow,
-    signal: context.interruption(),
+    signal,
     onPruned: ({ message }) => {
       context.report(`${message}.`);
     },
@@ -62,7 +65,7 @@ async function tail(context: CliContext, options: TailOptions): Promise<void> {
           .bytesOf(event)
           .toString()
           .replaceAll(/[\r\n]+/g, ' ');
-      context.print(options.json === true ? (context.isTerminal ? printable(json()) : json()) : eventLine(event));
+      context.print(options.json === true ? (context.isOutputTerminal ? printable(json()) : json()) : eventLine(event));
     }
   }
 }

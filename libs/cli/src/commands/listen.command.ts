@@ -1,10 +1,12 @@
 import { Command } from 'commander';
-import { FeedClient, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
+import { readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
 import { ListenState } from '../feed/listen-state.js';
+import { openFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
+import { untilInterrupted } from '../until-interrupted.js';
 import { eventLine } from './event-line.js';
 import { eventTypes, feedStart, urlOption, wholeNumber } from './options.js';
 
@@ -39,11 +41,11 @@ Examples:
   gapless listen --forward-to localhost:3000/webhooks --events ticket.created,ticket.updated --from beginning`,
     )
     .action(async (options: ListenOptions) => {
-      await listen(context, options);
+      await untilInterrupted(context, (signal) => listen(context, options, signal));
     });
 }
 
-async function listen(context: CliContext, options: ListenOptions): Promise<void> {
+async function listen(context: CliContext, options: ListenOptions, signal: AbortSignal): Promise<void> {
   const { print, report, now } = context;
   const url = forwardUrl(options.forwardTo);
   const credentials = await readCredentials(context, options);
@@ -51,7 +53,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   const given = options.secret ?? context.environment['GAPLESS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? state.secret : given;
   const raw = new RawEvents();
-  const feed = new FeedClient({ baseUrl: credentials.url, apiKey: credentials.apiKey, http: raw.http });
+  const { feed, headSeq } = await openFeed(context, credentials, raw.http, signal);
   const forwarder = new Forwarder({
     url,
     secret,
@@ -61,11 +63,10 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
     },
     ...(options.maxAttempts === undefined ? {} : { maxAttempts: options.maxAttempts }),
   });
-  const signal = context.interruption();
   report(`Forwarding to ${url}`);
   report(given === '' ? `Signing secret: ${secret}` : 'Signing with the secret that you passed.');
   const from = options.from ?? (state.seq === undefined ? 'head' : undefined);
-  if (from !== undefined) await state.save(await seqOf(from, feed, signal));
+  if (from !== undefined) await state.save(seqOf(from, headSeq));
   // Printed once the position is stored: every later event is forwarded.
   report(`Waiting for events after #${state.seq ?? 0}.`);
   const [only, ...others] = options.events ?? [];
@@ -87,9 +88,9 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   }
 }
 
-async function seqOf(start: FeedStart, feed: FeedClient, signal: AbortSignal): Promise<number> {
+function seqOf(start: FeedStart, headSeq: number): number {
   if (typeof start === 'number') return start;
-  return start === 'beginning' ? 0 : (await feed.page({ since: 0, limit: 1 }, { signal })).headSeq;
+  return start === 'beginning' ? 0 : headSeq;
 }
 
 function attemptLine({ event, attempt, outcome, succeeded, durationMs }: ForwardAttempt): string {

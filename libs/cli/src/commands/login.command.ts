@@ -26,7 +26,7 @@ Examples:
       if (url === '') throw new CliError('Which Gapless? Add --url, as in --url https://gapless.example.', 2);
       const baseUrl = checkedUrl(url);
       const apiKey = (
-        context.isTerminal ? await context.askHidden('API key: ') : (await context.readInput()).toString()
+        context.isInputTerminal ? await context.askHidden('API key: ') : (await context.readInput()).toString()
       ).trim();
       if (apiKey === '') throw new CliError('There was no API key.', 2);
       // Any valid key may read the catalog.

@@ -2,9 +2,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import axios from 'axios';
 import { backOffMs, randomFraction } from '../../../api-client/src/index.js';
-import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { CliError } from '../cli-error.js';
-import { pushHeaders } from './push-headers.js';
+import { pushHeaders, type EventHead } from './push-headers.js';
 
 export interface ForwarderOptions {
   /** Where pushes go. */
@@ -17,7 +16,7 @@ export interface ForwarderOptions {
 }
 
 export interface ForwardAttempt {
-  readonly event: GaplessEvent;
+  readonly event: EventHead;
   readonly attempt: number;
   /** The status, or why there was none. */
   readonly outcome: string;
@@ -35,7 +34,7 @@ export class Forwarder {
   constructor(private readonly options: ForwarderOptions) {}
 
   /** @returns false when aborted before it succeeded or was given up */
-  async forward(event: GaplessEvent, body: Buffer, signal: AbortSignal): Promise<boolean> {
+  async forward(event: EventHead, body: Buffer, signal: AbortSignal): Promise<boolean> {
     const { maxAttempts = Infinity } = this.options;
     for (let attempt = 1; !signal.aborted; attempt++) {
       if (await this.#attempt(event, body, attempt, signal)) return true;
@@ -46,7 +45,7 @@ export class Forwarder {
     return false;
   }
 
-  async #attempt(event: GaplessEvent, body: Buffer, attempt: number, signal: AbortSignal): Promise<boolean> {
+  async #attempt(event: EventHead, body: Buffer, attempt: number, signal: AbortSignal): Promise<boolean> {
     const { url, secret, now, onAttempt } = this.options;
     const beganMs = performance.now();
     const { outcome, succeeded } = await push(

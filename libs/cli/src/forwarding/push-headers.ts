@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { legacySignature, serviceSignature, standardWebhooksSignature } from '../../../webhook-signature/src/index.js';
 
+/** The members of an event that a push shows outside its body. */
+export type EventHead = Pick<GaplessEvent, 'id' | 'seq' | 'event'>;
+
 export interface SignedPush {
-  readonly event: Pick<GaplessEvent, 'id' | 'seq' | 'event'>;
+  readonly event: EventHead;
   readonly body: Buffer;
   readonly attempt: number;
   readonly secret: string;

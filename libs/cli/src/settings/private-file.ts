@@ -1,24 +1,34 @@
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CliError } from '../cli-error.js';
 
 /**
  * Replaces the file as a whole: it has the old content or the new one, even after a crash. Only the user can read it
  * (mode 0600, in a directory of mode 0700).
+ * @throws CliError when it cannot be written, such as on a full disk
  */
 export async function writePrivateFile(path: string, content: object): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}.tmp`;
-  const file = await open(written, 'w', 0o600);
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeDurably(written, `${JSON.stringify(content, undefined, 2)}\n`);
+    await rename(written, path);
+  } catch (error) {
+    await rm(written, { force: true }).catch(() => undefined);
+    throw new CliError(`${path} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600);
   try {
     // An existing file keeps its mode when it is opened.
-    await chmod(written, 0o600);
-    await file.writeFile(`${JSON.stringify(content, undefined, 2)}\n`);
+    await file.chmod(0o600);
+    await file.writeFile(text);
     await file.datasync();
   } finally {
     await file.close();
   }
-  await rename(written, path);
 }
 
 /**

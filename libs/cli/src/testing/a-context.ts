@@ -13,6 +13,10 @@ export class TestMachine {
   input = '';
   nowMs = 1_772_442_764_000;
   stop = new AbortController();
+  /** The streams that are a terminal. */
+  terminals: readonly ('input' | 'output')[] = [];
+  /** What was asked on the terminal. */
+  readonly asked: string[] = [];
 
   /** Runs `gapless <args>`; a usage error rejects. */
   async run(...args: readonly string[]): Promise<void> {
@@ -35,12 +39,16 @@ export class TestMachine {
       environment: this.environment,
       home: this.home,
       platform: 'linux',
-      isTerminal: false,
+      isInputTerminal: this.terminals.includes('input'),
+      isOutputTerminal: this.terminals.includes('output'),
       now: () => this.nowMs,
       print: (line) => void this.printed.push(line),
       report: (line) => void this.reported.push(line),
       readInput: () => Promise.resolve(Buffer.from(this.input)),
-      askHidden: () => Promise.resolve(this.input),
+      askHidden: (question) => {
+        this.asked.push(question);
+        return Promise.resolve(this.input);
+      },
       interruption: () => this.stop.signal,
     };
   }

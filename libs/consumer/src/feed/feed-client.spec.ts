@@ -66,6 +66,10 @@ describe('the client of the feed', () => {
     expect(() => new FeedClient({ baseUrl: 'http://127.0.0.1', apiKey: apiKey! })).toThrow('apiKey is missing');
   });
 
+  it.each(['gk_1\n', 'gk_1\r', 'gk 1', 'gk_…'])('refuses the API key %j, which no request can carry', (apiKey) => {
+    expect(() => new FeedClient({ baseUrl: 'http://127.0.0.1', apiKey })).toThrow('a line break or a letter');
+  });
+
   it('waits as long as it is asked to before it tries again', async () => {
     answers = [withStatus(429, { 'retry-after': '1' }), withStatus(503, { 'retry-after': '1' })];
     await feed.page({ since: 0, limit: 1 });
@@ -81,6 +85,18 @@ describe('the client of the feed', () => {
     const [first, second, third] = requests.map(({ atMs }) => atMs);
     expect(second! - first!).toBeGreaterThanOrEqual(249);
     expect(third! - second!).toBeGreaterThanOrEqual(499);
+  });
+
+  it('reports each failure that it tries again', async () => {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const failures: ApiError[] = [];
+    answers = [(request) => request.socket.destroy(), withStatus(503, {}, '{"code":"unavailable","detail":"no"}')];
+    const onRetry = (error: ApiError) => void failures.push(error);
+    await new FeedClient({ baseUrl, apiKey: 'gk_1', onRetry }).page({ since: 4, limit: 2 });
+    expect(failures.map(({ status, code }) => [status, code])).toEqual([
+      [undefined, 'ECONNRESET'],
+      [503, 'unavailable'],
+    ]);
   });
 
   it('tries again only as often as the options say', async () => {

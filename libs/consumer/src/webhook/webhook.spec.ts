@@ -111,8 +111,9 @@ describe('a webhook', () => {
     ['is missing', undefined],
     ['is an empty list', []],
     ['has an empty one beside another', [SECRET, '']],
+    ['ends with the line break of its file', `${SECRET}\n`],
   ])('is not made with a secret that %s', (_, secret) => {
-    expect(() => aWebhook({ secret: secret as string })).toThrow('secret is missing or empty');
+    expect(() => aWebhook({ secret: secret as string })).toThrow('secret is missing, empty or has white space');
   });
 
   it.each<[string, unknown]>([

@@ -3,11 +3,11 @@ import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
 import { readEvents, type PushedEvents } from './read-event.js';
 
-/** @throws TypeError when a secret is missing or empty */
+/** @throws TypeError when a secret is missing or empty, or has white space, such as the line break at the end of a file */
 function checkSecrets(secrets: unknown): void {
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];
-  if (list.length > 0 && list.every((secret) => typeof secret === 'string' && secret !== '')) return;
-  throw new TypeError('secret is missing or empty: pass the signing secret of the endpoint (whsec_…)');
+  if (list.length > 0 && list.every((secret) => typeof secret === 'string' && /^\S+$/.test(secret))) return;
+  throw new TypeError('secret is missing, empty or has white space: pass the signing secret of the endpoint (whsec_…)');
 }
 
 /** Four times the size of the largest event. */

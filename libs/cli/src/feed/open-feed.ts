@@ -1,0 +1,37 @@
+import type { AxiosInstance } from 'axios';
+import { FeedClient } from '../../../consumer/src/index.js';
+import type { CliContext } from '../context.js';
+import { explain } from '../explain.js';
+import type { Credentials } from '../settings/credentials.js';
+
+/** Enough for a restart of Gapless, and soon over if the URL is wrong. */
+const START_RETRIES = 2;
+
+export interface OpenFeed {
+  readonly feed: FeedClient;
+  /** The seq of the newest event. */
+  readonly headSeq: number;
+}
+
+/**
+ * Returns the feed once it has answered, so that a command with a wrong URL or key ends. From then on it is tried again
+ * for as long as it is away, and each failure is reported.
+ * @throws ApiError
+ */
+export async function openFeed(
+  { report }: Pick<CliContext, 'report'>,
+  { url: baseUrl, apiKey }: Credentials,
+  http: AxiosInstance,
+  signal: AbortSignal,
+): Promise<OpenFeed> {
+  const feed = new FeedClient({
+    baseUrl,
+    apiKey,
+    http,
+    onRetry: (error) => {
+      report(`${explain(error)} Trying again.`);
+    },
+  });
+  const { headSeq } = await feed.page({ since: 0, limit: 1 }, { signal, retries: START_RETRIES });
+  return { feed, headSeq };
+}
