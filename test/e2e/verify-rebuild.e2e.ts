@@ -359,7 +359,7 @@ describe('rebuild', () => {
         },
         { timeoutMs: 30_000 },
       );
-      await expect(rebuild(gapless.environment)).rejects.toThrow('another process is rebuilding');
+      await expect(rebuild(gapless.environment)).rejects.toThrow('Another move, rebuild or repair is under way');
       killed.kill('SIGKILL');
       await once(killed, 'exit');
     });

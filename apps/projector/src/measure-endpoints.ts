@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EndpointCounts, Store } from '#libs/postgres';
+import { EndpointCounts } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 
 /** A count reads the whole table, which changes slowly. */
@@ -11,7 +11,6 @@ export class MeasureEndpoints {
   #countedAtMs = -Infinity;
 
   constructor(
-    private readonly store: Store,
     private readonly counts: EndpointCounts,
     private readonly metrics: Metrics,
   ) {
@@ -20,7 +19,7 @@ export class MeasureEndpoints {
 
   async #count(): Promise<void> {
     const nowMs = performance.now();
-    if (!this.store.isOpen || nowMs - this.#countedAtMs < COUNT_EVERY_MS) return;
+    if (nowMs - this.#countedAtMs < COUNT_EVERY_MS) return;
     for (const [state, count] of Object.entries(await this.counts.read())) {
       this.metrics.set('gapless_endpoints', { state }, count);
     }

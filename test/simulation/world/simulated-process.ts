@@ -337,7 +337,7 @@ export class SimulatedProcess {
           const directory = new EndpointDirectory(store, cipher);
           const positions = new LogPositions(connection);
           const overdue = new OverdueDeliveries(store);
-          const places = part(new RoutedPlaces(store, new RouterPlaces(store), topics, logger));
+          const places = part(new RoutedPlaces(new RouterPlaces(store), topics, logger));
           const dispatcher = part(
             new Dispatcher(
               directory,

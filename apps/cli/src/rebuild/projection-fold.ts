@@ -96,9 +96,10 @@ export class ProjectionFold {
     return folded;
   }
 
-  /** Returns the offset after the last record of each partition. */
+  /** Returns the offset after the last record of each partition, also of one that retention has emptied. */
   async ends(): Promise<Positions> {
-    return new LogPositions(this.use.connection).ends(this.use.topic);
+    const bounds = await new LogPositions(this.use.connection).bounds(this.use.topic);
+    return new Map([...bounds].map(([partition, { end }]) => [partition, end]));
   }
 
   /** Returns how many records are left up to the targets. */

@@ -118,6 +118,12 @@ describe('a rebuild', () => {
     expect(await other.query('select from events')).toHaveLength(2);
   });
 
+  it('begins after the records that retention removed if the places are lost', async () => {
+    await store.query('truncate projection_offsets');
+    await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
+    expect(await placesIn(store)).toEqual(['feed/0 at 3']);
+  });
+
   it('goes on with the work of its own version alone', () => {
     const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
     expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });

@@ -157,7 +157,7 @@ function startRouter(): void {
     },
   } as unknown as Store;
   const logger = createLogger('silent', 'test');
-  places = new RoutedPlaces(store, new RouterPlaces(store), topics, logger);
+  places = new RoutedPlaces(new RouterPlaces(store), topics, logger);
   handler = new RouteLogHandler(
     new EndpointDirectory(store, { decrypt: () => 'whsec_' } as unknown as SecretCipher),
     aDispatcher(),

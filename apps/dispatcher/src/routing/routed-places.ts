@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { wasRouted, type RoutedPlace } from '#libs/domain';
-import { RouterPlaces, Store } from '#libs/postgres';
+import { RouterPlaces } from '#libs/postgres';
 import type { RecordBatch, StoredRecord, TopicNames } from '#libs/kafka-log';
 import { LOGGER, RegularWork, TOPICS } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -34,7 +34,6 @@ export class RoutedPlaces extends RegularWork {
   readonly #partitions = new Map<number, Partition>();
 
   constructor(
-    private readonly store: Store,
     private readonly stored: RouterPlaces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -100,7 +99,7 @@ export class RoutedPlaces extends RegularWork {
     const moved = [...this.#partitions].flatMap(([partition, { place, isSaved }]) =>
       place === undefined || isSaved ? [] : [[partition, place] as const],
     );
-    if (moved.length === 0 || !this.store.isOpen) return;
+    if (moved.length === 0) return;
     try {
       await this.stored.save(this.topics.log, new Map(moved));
       for (const [partition, place] of moved) {

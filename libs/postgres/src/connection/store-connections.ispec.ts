@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Client, Pool } from 'pg';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -5,7 +6,7 @@ import { createLogger } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { Store } from './store.js';
-import { aTestStore } from '../testing/a-test-store.js';
+import { aTestStore, storeOf } from '../testing/a-test-store.js';
 
 /** Of a query that nobody waits for any longer; the server goes on with it. */
 const QUERY_TIMEOUT_MS = 300;
@@ -123,3 +124,43 @@ describe('a connection whose prepared statements were dropped, as poolers do', (
     expect(await read()).toEqual([{ n: 1 }]);
   });
 });
+
+describe('a server that ends connections that are idle', () => {
+  const IDLE_MS = 300;
+  const timeouts = ['idle_session_timeout', 'idle_in_transaction_session_timeout'];
+  let patient: Store;
+
+  beforeAll(async () => {
+    for (const timeout of timeouts)
+      await shared.store.query(`alter database ${databaseOf(shared.url)} set ${timeout} = ${IDLE_MS}`);
+    patient = storeOf(shared.url);
+    await patient.open(() => undefined);
+  });
+
+  afterAll(async () => {
+    await patient.close();
+    for (const timeout of timeouts)
+      await shared.store.query(`alter database ${databaseOf(shared.url)} reset ${timeout}`);
+  });
+
+  it('leaves a lock to the work that it is held for', async () => {
+    const held = await patient.exclusively(1, async () => {
+      await delay(3 * IDLE_MS);
+      return { other: await shared.store.exclusively(1, () => Promise.resolve('has it, too')) };
+    });
+    expect(held).toEqual({ other: null });
+  });
+
+  it('leaves a snapshot to those who look at it for long', async () => {
+    const seen = await patient.snapshot(async (runner) => {
+      await runner.query('select 1');
+      await delay(3 * IDLE_MS);
+      return runner.query('select 1 as one') as Promise<unknown>;
+    });
+    expect(seen).toEqual([{ one: 1 }]);
+  });
+});
+
+function databaseOf(url: string): string {
+  return `"${new URL(url).pathname.slice(1)}"`;
+}

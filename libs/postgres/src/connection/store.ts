@@ -358,9 +358,13 @@ export class Store {
     return this.#inTransaction(this.dataSource, 'begin', act);
   }
 
-  /** Runs `act` in one read-only transaction over all orgs, in which every query sees the same moment. */
+  /**
+   * Runs `act` in one read-only transaction over all orgs, in which every query sees the same moment. It may take hours
+   * between two queries.
+   */
   async snapshot<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#inTransaction(this.dataSource, 'begin isolation level repeatable read read only', act);
+    const begin = 'begin isolation level repeatable read read only; set local idle_in_transaction_session_timeout = 0';
+    return this.#inTransaction(this.dataSource, begin, act);
   }
 
   /** Runs `act` in one transaction that sees and changes rows of this org alone, enforced by row-level security. */
@@ -448,9 +452,10 @@ export class Store {
       const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
       if (row?.taken !== true) return null;
       try {
+        // The lock ends with its connection, which is idle until the work is done.
+        await runner.query('set idle_session_timeout = 0');
         return await act();
       } finally {
-        // The lock ends with its connection.
         await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
       }
     });

@@ -250,10 +250,10 @@ class FeedMoving {
     this.progress.begin('changing to the new databases', ATTEMPTS);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       if ((await this.#missing()) >= NEARLY_THERE) obstacle = TOO_SLOW;
-      else if (!this.#isKnown) obstacle = NOT_ANNOUNCED;
+      else if (!this.#isKnown || !(await this.#lists.close(id))) obstacle = NOT_ANNOUNCED;
       else {
         const startedAtMs = performance.now();
-        const found = await this.#changeNow(id);
+        const found = await this.#changeWhileClosed(id);
         if (found === null) return { closedMs: Math.round(performance.now() - startedAtMs), closedInVain };
         obstacle = found;
         closedInVain++;
@@ -268,8 +268,7 @@ class FeedMoving {
   }
 
   /** @returns what was in the way; `null` if the feed has moved */
-  async #changeNow(id: string): Promise<string | null> {
-    if (!(await this.#lists.close(id))) return NOT_ANNOUNCED;
+  async #changeWhileClosed(id: string): Promise<string | null> {
     let isChanged = false;
     try {
       await this.#rest(LOOKS_END_AFTER_MS);

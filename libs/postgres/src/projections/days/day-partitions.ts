@@ -30,9 +30,11 @@ export function expiredBefore(nowMs: number, retentionMs: number): number {
   return Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
 }
 
-/** Whether Postgres found no table for the day of a row. */
+/** Whether Postgres found no table for the day of a row: a check has failed, and it is none of a table. */
 function isDayMissing(error: unknown): boolean {
-  return types.isNativeError(error) && (error as { routine?: unknown }).routine === 'ExecFindPartition';
+  if (!types.isNativeError(error)) return false;
+  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
+  return code === '23514' && constraint === undefined;
 }
 
 /** Makes the tables for the days of records, and drops those of days past retention. */
