@@ -34,6 +34,15 @@ describe('where an installation is', () => {
     expect(await findDatabaseUrl(environment)).toBe('postgres://written');
   });
 
+  it.each(['nonsense', 'http://here', 'postgres://a:1:2/here', 'postgres://user:100%@here/gapless'])(
+    'has to be an address: %s is no database',
+    async (url) => {
+      await expect(findDatabaseUrl({ DATABASE_URL: url })).rejects.toThrow(
+        'DATABASE_URL=…: expected postgres://user:password@host:port/database',
+      );
+    },
+  );
+
   it('has to be set if nothing names it, and the error says so', async () => {
     const environment = { DATA_DIR: dataDir };
     await expect(findKafkaBrokers(environment)).rejects.toThrow(/^no Kafka: KAFKA_BROKERS is not set, and .*npm start/);

@@ -6,8 +6,10 @@ import { gaplessProgram } from './program.js';
 import { withStore, withUnopenedStore } from './with-store.js';
 
 // The program that reads the output may close it (`gapless tail | head`).
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  process.exit(code === 'EPIPE' ? 0 : 1);
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(0);
+  process.stderr.write(`gapless: the output cannot be written: ${message}\n`);
+  process.exit(1);
 });
 
 try {

@@ -18,6 +18,8 @@ it('deletes its endpoint when the program that reads its output ends', async () 
     const isRegistration = request.method === 'POST';
     response.writeHead(isRegistration ? 201 : request.method === 'DELETE' ? 204 : 200, {
       'content-type': 'application/json',
+      'x-oldest-sequence': '0',
+      'x-head-sequence': '0',
     });
     response.end(isRegistration ? '{"data":{"id":"whe_1","secret":"whsec_1"}}' : PAGE);
   });

@@ -143,6 +143,8 @@ describe('loadConfig', () => {
   it.each([
     ['DATABASE_URL', 'mysql://localhost/gapless'],
     ['DATABASE_URL', 'localhost:5432'],
+    ['DATABASE_URL', 'postgres://gapless:100%@localhost/gapless'],
+    ['EGRESS_PROXY', 'http://gapless:100%@localhost:4750'],
     ['KAFKA_BROKERS', 'kafka'],
     ['KAFKA_BROKERS', 'kafka:9092,'],
     ['PORTAL_ORIGINS', 'https://app.example.com/'],

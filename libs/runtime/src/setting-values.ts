@@ -12,7 +12,18 @@ export function parseInteger(text: string, min: number, max: number): number | u
 }
 
 export function parseUrl(text: string, ...protocols: readonly string[]): string | undefined {
-  return URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && protocols.includes(url.protocol) && isDecodable(url) ? text : undefined;
+}
+
+/** Passwords often hold a bare `%`. A client that decodes it would throw only when it connects. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Parses urls that are separated by commas. */

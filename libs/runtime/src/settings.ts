@@ -81,7 +81,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     setting(
       'DATABASE_URL',
       REQUIRED,
-      'postgres://user:password@host:port/database',
+      'postgres://user:password@host:port/database, with a % in the password as %25',
       (text) => parseUrl(text, 'postgres:', 'postgresql:'),
       'Postgres 16 or later; if unset, `npm start` runs its own under `DATA_DIR`',
     ),

@@ -46,7 +46,11 @@ async function checkManifests(manifests: string): Promise<void> {
 }
 
 function setting(values: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(values).flatMap(([name, value]) => ['--set', `${name}=${value.replaceAll(',', '\\,')}`]);
+  return Object.entries(values).flatMap(([name, value]) => [
+    '--set',
+    // A list keeps its commas.
+    `${name}=${value.startsWith('{') ? value : value.replaceAll(',', '\\,')}`,
+  ]);
 }
 
 function chart(values: Readonly<Record<string, string>>): Promise<string> {
@@ -129,6 +133,24 @@ describe('the Helm chart', () => {
     expect(mounted).toContain('"key":"kafka-password"');
     expect(mounted).not.toContain('owner-database-url');
   });
+
+  itUnless(
+    LACKS.kubernetesTools,
+    'lets every process reach the ports of the brokers and of the other servers',
+    async () => {
+      const rendered = await chart({
+        ...REQUIRED,
+        'kafka.brokers': 'b1.example.com:9093, b2.example.com:9094,b3.example.com:9093',
+        'networkPolicies.servers': '{5432,587}',
+      });
+      await checkManifests(rendered);
+      const { egress } = named(objectsIn(rendered), 'NetworkPolicy', 'mine-servers')!['spec'] as {
+        readonly egress: readonly { readonly ports: readonly { readonly protocol: string; readonly port: number }[] }[];
+      };
+      const ports = egress.flatMap((rule) => rule.ports).filter(({ protocol }) => protocol === 'TCP');
+      expect(ports.map(({ port }) => port)).toEqual([53, 9093, 9094, 5432, 587]);
+    },
+  );
 
   itUnless(LACKS.kubernetesTools, 'takes the secrets of an existing Secret', async () => {
     const rendered = await chart({

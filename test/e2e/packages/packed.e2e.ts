@@ -21,7 +21,6 @@ const NAMES = ['cli', 'consumer', 'producer'];
 /** What the code of the READMEs takes from the project around it. */
 const AROUND = `
 declare global {
-  const pool: import('pg').Pool;
   const app: import('express').Express;
   const stream: import('@gapless/consumer').EventStream<unknown>;
   const log: { error(...details: unknown[]): void };

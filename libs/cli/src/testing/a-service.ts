@@ -10,6 +10,9 @@ export interface TestRequest {
 
 export type TestAnswer = { readonly status: number; readonly body?: string };
 
+/** What every page of the feed has. */
+const BOUNDS = { 'x-oldest-sequence': '1', 'x-head-sequence': '3' };
+
 /** An HTTP server that keeps its requests. */
 export class TestServer {
   readonly requests: TestRequest[] = [];
@@ -27,7 +30,7 @@ export class TestServer {
         const asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
         this.requests.push(asked);
         const { status, body: text } = this.answer(asked);
-        response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+        response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS }).end(text);
       });
     });
   }

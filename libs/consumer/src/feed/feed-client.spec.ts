@@ -122,6 +122,11 @@ describe('the client of the feed', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('does not take a page without its bounds, since it could hide that events are gone', async () => {
+    answers = [withStatus(200, { 'x-head-sequence': '9' }, '{"data":[],"next_seq":null}')];
+    await expect(feed.page({ since: 4 })).rejects.toThrow('no x-oldest-sequence: does a proxy remove headers?');
+  });
+
   it('does not follow where its key would be carried to', async () => {
     answers = [withStatus(302, { location: 'http://127.0.0.1:1/' })];
     await expect(feed.page({ since: 0, limit: 1 })).rejects.toMatchObject({ kind: 'refused', status: 302 });

@@ -48,7 +48,14 @@ function readPage({ headers, body }: ApiAnswer): FeedPage {
   return {
     events: data,
     nextSeq,
-    oldestSeq: Number(headers['x-oldest-sequence'] ?? 0),
-    headSeq: Number(headers['x-head-sequence'] ?? 0),
+    oldestSeq: boundIn(headers, 'x-oldest-sequence'),
+    headSeq: boundIn(headers, 'x-head-sequence'),
   };
+}
+
+/** Every page has its bounds. Without them, events that retention has removed would be missed without a word. */
+function boundIn(headers: ApiAnswer['headers'], name: string): number {
+  const text = headers[name];
+  if (typeof text === 'string' && /^\d{1,16}$/.test(text)) return Number(text);
+  throw new ApiError('refused', 200, 'unknown', `the response has no ${name}: does a proxy remove headers?`);
 }

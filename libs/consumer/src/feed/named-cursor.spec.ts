@@ -6,6 +6,9 @@ import { FeedClient } from './feed-client.js';
 import { readFeed } from './read-feed.js';
 
 /** The cursors and the feed of a service, as far as a reader meets them. */
+/** What every page of the feed has. */
+const BOUNDS = { 'x-oldest-sequence': '1', 'x-head-sequence': '3' };
+
 describe('a cursor that the service stores', () => {
   let server: Server;
   let feed: FeedClient;
@@ -25,7 +28,7 @@ describe('a cursor that the service stores', () => {
       request.on('end', () => {
         const { method = '', url = '' } = request;
         const answer = (status: number, body: object) =>
-          response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+          response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS }).end(JSON.stringify(body));
         requests.push(`${method} ${url} ${text}`.trim());
         if (failures-- > 0) return answer(503, {});
         if (url.startsWith('/api/v1/external/events?')) {

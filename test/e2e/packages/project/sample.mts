@@ -95,6 +95,7 @@ function aGapless(): Server {
     request.on('end', () => {
       response.setHeader('Content-Type', 'application/json');
       if (request.method === 'GET') {
+        response.setHeader('x-oldest-sequence', '1').setHeader('x-head-sequence', String(events.length));
         response.end(JSON.stringify({ data: events, next_seq: null }));
         return;
       }
