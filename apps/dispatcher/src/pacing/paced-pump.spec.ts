@@ -5,7 +5,7 @@ import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
-import type { OrderStarts } from './order-start.js';
+import type { OrderStarts } from './ordered/order-start.js';
 import { PacedPump } from './paced-pump.js';
 
 interface Made {

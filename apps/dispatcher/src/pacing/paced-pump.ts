@@ -4,7 +4,7 @@ import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints }
 import type { Logger } from '#libs/runtime';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
-import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered-pump.js';
+import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
 import { SentWindow, type Slot } from './sent-window.js';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
-import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();

@@ -8,7 +8,7 @@ import {
   type Ordering,
 } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDelivery, OrderedRange } from '#libs/postgres';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
 
 /** How often to look for deliveries of a lane that has room, and of one that has nothing to do. */
 const LOOK_EVERY_MS = 100;

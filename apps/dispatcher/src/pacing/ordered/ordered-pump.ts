@@ -1,7 +1,7 @@
 import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
-import type { Flight } from '../lanes/lane.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 

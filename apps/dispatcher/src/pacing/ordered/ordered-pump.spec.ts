@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
-import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
-import { Flight } from '../lanes/lane.js';
+import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import { Flight } from '../../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
 import { OrderedPump } from './ordered-pump.js';
 
