@@ -55,7 +55,7 @@ function look(envelope = KB): void {
 function begin(lane: OrderedLane): readonly number[] {
   const due = lane.next(lanes.ordering.batch, nowMs);
   if (due === undefined) return [];
-  lane.begin(due);
+  lane.begin(due, nowMs);
   return [due.delivery, ...(due.followers ?? []).map(({ delivery }) => delivery)].map(({ seq }) => seq);
 }
 

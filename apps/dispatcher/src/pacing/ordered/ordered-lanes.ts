@@ -66,6 +66,8 @@ export class OrderedLane {
   queue: Queued[] = [];
   /** What was sent, or is about to be. */
   flying: readonly Queued[] = [];
+  /** When that began, monotonic milliseconds. */
+  begunAtMs = -Infinity;
   /** Deliveries that are done, and may still look pending; with their seqs. */
   readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
@@ -172,7 +174,8 @@ export class OrderedLane {
   }
 
   /** Moves the deliveries of the attempt out of the queue. */
-  begin({ followers = [] }: DueAttempt): void {
+  begin({ followers = [] }: DueAttempt, nowMs: number): void {
+    this.begunAtMs = nowMs;
     this.failed = null;
     this.lookedUp = null;
     this.lookAtMs = -Infinity;

@@ -129,6 +129,20 @@ describe('an ordered endpoint', () => {
     expect(lookUps).toBe(before + 1);
   });
 
+  it('is not looked up again and again while it takes long', async () => {
+    await round();
+    const before = lookUps;
+    for (nowMs = 60; nowMs < 10_000; nowMs += 60) {
+      pump.lookUp();
+      await settle();
+    }
+    expect(lookUps - before).toBeLessThanOrEqual(20);
+    made[0]!.answer(doneAll);
+    await settle();
+    // Looked up at the answer.
+    expect(made).toHaveLength(2);
+  });
+
   it('gets a delivery whose attempt was made before when it is due again, and nothing before that', async () => {
     await round();
     // The fact of an attempt of the first one was late, and it failed.
