@@ -215,7 +215,7 @@ describe('ordered endpoints with more bytes than lanes share', () => {
       await round();
     }
     const before = made.length;
-    pending = pending.slice(made.at(-1)!.seqs.at(-1)!);
+    pending = pending.slice(made.at(-1)!.seqs.at(-1));
     nowMs += 1_000;
     await round();
     expect(made.length).toBeGreaterThan(before);
