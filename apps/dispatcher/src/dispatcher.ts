@@ -22,7 +22,7 @@ import { DESTINATION } from './destination.provider.js';
 import { AttentiveClock } from './attempts/attentive-clock.js';
 import { Lane, type LaneLimits } from './lanes/lane.js';
 import { measureLane, measurePump } from './lanes/measure-lane.js';
-import { OrderStarts } from './pacing/order-start.js';
+import { OrderStarts } from './pacing/ordered/order-start.js';
 import { PacedPartitions, type PacedSession } from './pacing/paced-partitions.js';
 import { PacedPump } from './pacing/paced-pump.js';
 import { RecentAttempts } from './attempts/recent-attempts.js';

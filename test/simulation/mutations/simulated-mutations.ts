@@ -173,14 +173,14 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
   {
     name: 'order-not-kept',
     breaks: 'a lane goes on with its next deliveries while others of it are under way',
-    file: 'apps/dispatcher/src/pacing/ordered-lanes.ts',
+    file: 'apps/dispatcher/src/pacing/ordered/ordered-lanes.ts',
     find: 'if (first === undefined || this.flying.length > 0 || this.waits(clockMs)) return undefined;',
     replace: 'if (first === undefined || this.waits(clockMs)) return undefined;',
   },
   {
     name: 'order-from-now',
     breaks: 'an endpoint that becomes ordered does not wait for what is on its way without an order',
-    file: 'apps/dispatcher/src/pacing/order-start.ts',
+    file: 'apps/dispatcher/src/pacing/ordered/order-start.ts',
     find: 'factsEnd: null, isReady }',
     replace: 'factsEnd: null, isReady: true }',
   },

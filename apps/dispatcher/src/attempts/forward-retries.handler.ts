@@ -78,8 +78,8 @@ export class ForwardRetriesHandler {
 }
 
 /**
- * Returns until when the partition rests at the record. No record of the topic has to wait longer than its delay, whatever
- * another producer wrote: the others wait behind it.
+ * Returns until when the partition rests at the record. All later ones wait for that, so it is no longer than the topic's
+ * delay, whatever another producer wrote.
  */
 function restsUntilMs(record: StoredRecord): number {
   const longestMs = (retryTopicDelayMs(record.topic) ?? Infinity) + SLACK_MS;

@@ -5,7 +5,7 @@ import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
-import type { OrderStarts } from './order-start.js';
+import type { OrderStarts } from './ordered/order-start.js';
 import { PacedPump } from './paced-pump.js';
 
 interface Made {
@@ -25,6 +25,8 @@ let listed: PacedEndpoint[];
 /** The attempts that look due. */
 let waiting: DueAttempt[];
 let made: Made[];
+/** How many attempts were read of each endpoint at most. */
+let mostRead: Map<EndpointId, number>;
 let pump: PacedPump;
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
@@ -53,11 +55,13 @@ beforeEach(() => {
   waiting = Array.from({ length: 10 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
   listed = [limits({ maxPerSecond: 2 })];
   made = [];
+  mostRead = new Map();
   pump = new PacedPump({
     endpoints: { list: () => Promise.resolve(listed) },
     overdue: {
-      suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) =>
-        Promise.resolve(
+      suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) => {
+        for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
+        return Promise.resolve(
           ids.flatMap((id) =>
             waiting
               .filter(({ delivery }) => delivery.endpointId === id)
@@ -65,7 +69,8 @@ beforeEach(() => {
               .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
               .slice(0, perEndpoint),
           ),
-        ),
+        );
+      },
       stillDue: (suspects) =>
         Promise.resolve(
           suspects.flatMap(
@@ -252,6 +257,15 @@ describe('a paced endpoint', () => {
     await endAll();
     await drained;
     expect(left).toEqual([0, 1]);
+  });
+
+  it('has no more attempts read than it needs, however many another one needs', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxPerSecond: 1 }), { ...limits({ maxPerSecond: 1_000, maxInFlight: 1_000 }), id: other }];
+    waiting.push(...Array.from({ length: 500 }, (_, nth) => aDueAttempt(nth + 50, other)));
+    for (const atMs of [0, 300, 600, 900]) await roundAt(atMs);
+    expect(made.filter(({ due }) => due.delivery.endpointId === other)).toHaveLength(400);
+    expect(mostRead.get(endpointId)).toBeLessThanOrEqual(4);
   });
 
   it('does not block another one', async () => {

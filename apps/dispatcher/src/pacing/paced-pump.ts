@@ -4,7 +4,7 @@ import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints }
 import type { Logger } from '#libs/runtime';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
-import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered-pump.js';
+import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
 import { SentWindow, type Slot } from './sent-window.js';
 
@@ -286,13 +286,19 @@ export class PacedPump {
     nowMs: number,
     emptyMs: number,
   ): Promise<readonly OverdueAttempt[]> {
-    let most = 0;
-    for (const share of asked.values()) {
-      most = Math.max(most, Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size);
+    // Endpoints that need about as many are read together: one that needs many must not make others read as many.
+    const alike = new Map<number, EndpointId[]>();
+    for (const [id, share] of asked) {
+      const needed = Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size;
+      const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
+      const ids = alike.get(most);
+      if (ids === undefined) alike.set(most, [id]);
+      else ids.push(id);
     }
-    const due = await find([...asked.keys()], new Date(this.use.clockMs()), most);
+    const before = new Date(this.use.clockMs());
+    const due = await Promise.all([...alike].map(([most, ids]) => find(ids, before, most)));
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
-    for (const attempt of due) {
+    for (const attempt of due.flat()) {
       const found = byEndpoint.get(attempt.endpointId);
       if (found === undefined) byEndpoint.set(attempt.endpointId, [attempt]);
       else found.push(attempt);
@@ -311,7 +317,7 @@ export class PacedPump {
         this.#former.delete(id);
         this.#shares.delete(id);
       }
-      picked.push(...share.pick(fresh, this.#roomOf(share)));
+      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#roomOf(share))));
     }
     return picked;
   }

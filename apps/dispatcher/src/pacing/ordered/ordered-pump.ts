@@ -1,7 +1,7 @@
 import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
-import type { Flight } from '../lanes/lane.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
@@ -14,6 +14,8 @@ const HELD_BYTES = 64 * 1024 * 1024;
 const LANES_AT_ONCE = 16;
 /** How old a look-up may be before it is repeated for the next attempt. */
 const LOOK_UP_EVERY_MS = 50;
+/** How long a request may be under way and the next one still be looked up ahead. It would save a slow endpoint no time. */
+const LOOK_UP_FOR_MS = 1_000;
 
 /** A request that has a place. */
 export interface Started {
@@ -145,6 +147,7 @@ export class OrderedPump {
     const [next] = lane.queue;
     if (next === undefined || lane.flying.length === 0 || lane.isLookingUp) return;
     const { nowMs } = this.use;
+    if (nowMs() - lane.begunAtMs > LOOK_UP_FOR_MS) return;
     const key = keyOf(next.delivery);
     if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < LOOK_UP_EVERY_MS) return;
     const { delivery, attempts, dueAtMs, envelope } = next;
@@ -173,7 +176,7 @@ export class OrderedPump {
     const started = this.use.start(endpoint.start.endpointId, generation);
     if (started === undefined) return;
     const lookedUp = lane.foundFor(due, this.use.nowMs());
-    lane.begin(due);
+    lane.begin(due, this.use.nowMs());
     let isEnded = false;
     const end = (result: OrderedResult) => {
       if (isEnded) return;

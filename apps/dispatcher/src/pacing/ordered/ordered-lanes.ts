@@ -8,7 +8,7 @@ import {
   type Ordering,
 } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDelivery, OrderedRange } from '#libs/postgres';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
 
 /** How often to look for deliveries of a lane that has room, and of one that has nothing to do. */
 const LOOK_EVERY_MS = 100;
@@ -66,6 +66,8 @@ export class OrderedLane {
   queue: Queued[] = [];
   /** What was sent, or is about to be. */
   flying: readonly Queued[] = [];
+  /** When that began, monotonic milliseconds. */
+  begunAtMs = -Infinity;
   /** Deliveries that are done, and may still look pending; with their seqs. */
   readonly done = new Map<string, number>();
   failed: FailedHead | null = null;
@@ -172,7 +174,8 @@ export class OrderedLane {
   }
 
   /** Moves the deliveries of the attempt out of the queue. */
-  begin({ followers = [] }: DueAttempt): void {
+  begin({ followers = [] }: DueAttempt, nowMs: number): void {
+    this.begunAtMs = nowMs;
     this.failed = null;
     this.lookedUp = null;
     this.lookAtMs = -Infinity;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
-import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();
@@ -55,7 +55,7 @@ function look(envelope = KB): void {
 function begin(lane: OrderedLane): readonly number[] {
   const due = lane.next(lanes.ordering.batch, nowMs);
   if (due === undefined) return [];
-  lane.begin(due);
+  lane.begin(due, nowMs);
   return [due.delivery, ...(due.followers ?? []).map(({ delivery }) => delivery)].map(({ seq }) => seq);
 }
 

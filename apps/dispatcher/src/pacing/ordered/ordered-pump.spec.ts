@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
-import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
-import type { OrderedResult } from '../attempts/attempt-maker.js';
-import { Flight } from '../lanes/lane.js';
+import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import { Flight } from '../../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
 import { OrderedPump } from './ordered-pump.js';
 
@@ -129,6 +129,20 @@ describe('an ordered endpoint', () => {
     expect(lookUps).toBe(before + 1);
   });
 
+  it('is not looked up again and again while it takes long', async () => {
+    await round();
+    const before = lookUps;
+    for (nowMs = 60; nowMs < 10_000; nowMs += 60) {
+      pump.lookUp();
+      await settle();
+    }
+    expect(lookUps - before).toBeLessThanOrEqual(20);
+    made[0]!.answer(doneAll);
+    await settle();
+    // Looked up at the answer.
+    expect(made).toHaveLength(2);
+  });
+
   it('gets a delivery whose attempt was made before when it is due again, and nothing before that', async () => {
     await round();
     // The fact of an attempt of the first one was late, and it failed.
@@ -201,7 +215,7 @@ describe('ordered endpoints with more bytes than lanes share', () => {
       await round();
     }
     const before = made.length;
-    pending = pending.slice(made.at(-1)!.seqs.at(-1)!);
+    pending = pending.slice(made.at(-1)!.seqs.at(-1));
     nowMs += 1_000;
     await round();
     expect(made.length).toBeGreaterThan(before);

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { NO_ORDERING, type EndpointId } from '#libs/domain';
 import type { PacedEndpoint } from '#libs/postgres';
-import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { OrderStarts } from './order-start.js';
 
 const endpointId = anEndpointId();
