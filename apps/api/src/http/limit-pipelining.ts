@@ -7,6 +7,9 @@ export const MAX_PIPELINED = 8;
 /** A stream of the feed has eleven for its end: ours, and those of Node and the framework. */
 const MOST_LISTENERS = 20;
 
+/** The responses of each connection that have not ended. */
+const waiting = new WeakMap<Socket, Set<ServerResponse>>();
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -15,7 +18,6 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
  * @param refuse answers it
  */
 export function limitPipelining(server: Server, refuse: Handler): void {
-  const waiting = new WeakMap<Socket, Set<ServerResponse>>();
   const refused = new WeakSet<Socket>();
   // Around the framework, whose own work for each request is most of what a refusal would cost.
   const handlers = server.listeners('request') as Handler[];
@@ -52,6 +54,11 @@ function thoseOf(socket: Socket): Set<ServerResponse> {
     for (const response of responses) if (response.socket === null) response.destroy().emit('close');
   });
   return responses;
+}
+
+/** Whether a response has begun on the connection, and is not complete. */
+export function isBeingAnswered(socket: Socket): boolean {
+  return [...(waiting.get(socket) ?? [])].some(({ headersSent, writableEnded }) => headersSent && !writableEnded);
 }
 
 /** Leaves the rest of the requests in the kernel, where it takes no time. Node would read on after each answer. */

@@ -2,14 +2,15 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { PROBLEM_MEDIA_TYPE, problemOf } from '../problems/problem.js';
 import { refusedByFramework } from '../problems/failure.js';
+import { isBeingAnswered } from './limit-pipelining.js';
 
 /** The statuses for errors of Node's HTTP parser; 400 for all others. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
 /** Answers a request that cannot be parsed on its socket, and closes the socket. */
 export function answerOnSocket(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  // A caller that has gone has no use for an answer; one that was answered already must not get a second one.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed) {
+  // A caller that has gone has no use for an answer, and an answer within another one, such as a stream, would be part of it.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.destroyed || isBeingAnswered(socket)) {
     socket.destroy();
     return;
   }

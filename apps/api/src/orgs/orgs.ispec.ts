@@ -17,6 +17,7 @@ import { Identifiers } from '#libs/runtime';
 import { anApiKey } from '../../../../test/support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../../../../test/support/gapless.js';
 import { anOrgId, aWidgetId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { ApiModule } from '../api.module.js';
 import { apiHttp } from '../http/api-http.js';
 
@@ -412,7 +413,38 @@ describe('deleting an organization', () => {
     expect(status).toBe(401);
     expect(await new ApiKeyRecords(store).list(orgId)).toEqual([]);
   });
+
+  it.each([
+    ['api keys', '/api/v1/external/api-keys', { scopes: ['events:read'] }],
+    ['endpoints', '/api/v1/external/webhooks', { url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }],
+  ])('leaves no %s to a request that waits for it', async (what, path, body) => {
+    const orgId = anOrgId();
+    const key = await anApiKey(store, orgId);
+    const [deleted, created] = await store.transaction(async (runner) => {
+      // Both wait for this transaction, in this order.
+      await runner.query(`select pg_advisory_xact_lock(hashtextextended($1 || ' of ' || $2, 0))`, [what, orgId]);
+      const deletes = ask('DELETE', `${ORGS}/${orgId}`);
+      await untilWaiting(1);
+      const creates = ask('POST', path, body, key);
+      await untilWaiting(2);
+      return [deletes, creates];
+    });
+    expect([(await deleted).status, await created]).toMatchObject([204, { status: 401, code: 'invalid_api_key' }]);
+    const other = await anApiKey(store, orgId);
+    expect((await ask('GET', '/api/v1/external/webhooks', undefined, other)).data).toEqual([]);
+    expect(await new ApiKeyRecords(store).list(orgId)).toHaveLength(1);
+  });
 });
+
+/** Resolves once so many requests wait for a lock. */
+async function untilWaiting(requests: number): Promise<void> {
+  await eventually(async () => {
+    const waiting = await store.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(waiting).toHaveLength(requests);
+  });
+}
 
 describe('the statistics of an organization', () => {
   interface Day {

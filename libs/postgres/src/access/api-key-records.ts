@@ -4,6 +4,7 @@ import type { ApiKeyId, OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from './audit-actor.js';
 import { appendAudit } from './audit-log.js';
 import { notifyEndedCredentials } from './ended-credentials.js';
+import { refuseEnded } from './refuse-ended.js';
 import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
 import type { Store } from '../connection/store.js';
@@ -87,12 +88,17 @@ export class ApiKeyRecords {
 
   /** @returns the key in the form that requests present; it cannot be read again */
   create(key: NewApiKey): Promise<string>;
-  /** @param limit how many valid keys the org may have; at the limit, no key is created and `null` is returned */
+  /**
+   * @param limit how many valid keys the org may have; at the limit, no key is created and `null` is returned
+   * @throws GaplessError `invalid_api_key` if the actor's own key or session has ended meanwhile
+   */
   create(key: NewApiKey, limit: number): Promise<string | null>;
   async create(key: NewApiKey, limit = Infinity): Promise<string | null> {
     const text = apiKeyText(key.id, key.secret);
     return this.store.transaction(async (runner) => {
       if (limit < Infinity && (await countValid(runner, key)) >= limit) return null;
+      // After the lock of `countValid`, which the deletion of an org takes, too.
+      await refuseEnded(runner, this.actor);
       await runner.manager.insert(ApiKeyEntity, {
         id: key.id,
         orgId: key.orgId,

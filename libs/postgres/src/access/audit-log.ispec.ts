@@ -95,9 +95,10 @@ describe('the audit log', () => {
     } as const;
     await aKey(service.keyId, null);
     const visitor = { ...service, kind: 'portal', address: '203.0.113.8' } as const;
-    const id = await anEndpoint(store, orgId, 0, endpoints.by(service));
+    const id = await anEndpoint(store, orgId);
+    await endpoints.by(service).update(orgId, id, { name: 'new' }, AT, nothing);
     await endpoints.by(visitor).delete(orgId, id);
-    const entries = await audit.list(orgId, { limit: 100 });
+    const entries = await audit.list(orgId, { limit: 2 });
     expect(entries.map(({ actor: kind, address }) => [kind, address])).toEqual([
       ['portal', '203.0.113.8'],
       ['api_key', null],

@@ -20,6 +20,7 @@ import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { apiName, withApiNames } from '../access/audit-details.js';
 import { appendAudit } from '../access/audit-log.js';
+import { refuseEnded } from '../access/refuse-ended.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
@@ -231,7 +232,10 @@ export class EndpointRecords {
     });
   }
 
-  /** @returns `limit_reached`, without creating anything, when the org has `limit` endpoints already */
+  /**
+   * @returns `limit_reached`, without creating anything, when the org has `limit` endpoints already
+   * @throws GaplessError `validation_failed`; `invalid_api_key` if the actor's own key has ended meanwhile
+   */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     const settings = { ...DEFAULT_DELIVERY_SETTINGS, ...endpoint.settings };
     const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {});
@@ -241,6 +245,8 @@ export class EndpointRecords {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
+      // The deletion of the org takes this lock, too. Sessions of the portal cannot be seen here.
+      if (this.actor?.kind !== 'portal') await refuseEnded(runner, this.actor);
       if ((await runner.manager.countBy(EndpointEntity, { kind: 'webhook' })) >= limit) return 'limit_reached';
       await runner.manager.insert(EndpointEntity, {
         id: endpoint.id,

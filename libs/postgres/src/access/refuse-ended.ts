@@ -1,0 +1,19 @@
+import type { QueryRunner } from 'typeorm';
+import { GaplessError } from '#libs/domain';
+import { OPERATOR, type AuditActor } from './audit-actor.js';
+
+/**
+ * Refuses an actor whose key or portal session has ended since its request was let in, such as while it waited for its
+ * turn. From here on, revoking the key waits for this transaction.
+ * @throws GaplessError `invalid_api_key`
+ */
+export async function refuseEnded(runner: QueryRunner, actor: AuditActor | null): Promise<void> {
+  if (actor === OPERATOR) return;
+  const { kind, keyId, session } = actor;
+  const keys = (await runner.query(
+    `select from api_keys where id = $1 and revoked_at is null
+       ${kind === 'portal' ? 'and exists (select from portal_sessions where id = $2)' : ''} for share of api_keys`,
+    kind === 'portal' ? [keyId, session] : [keyId],
+  )) as unknown[];
+  if (keys.length === 0) throw new GaplessError('invalid_api_key', 'The API key or the session has ended meanwhile.');
+}
