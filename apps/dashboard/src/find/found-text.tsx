@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { endpointsQuery, foundConversationQuery } from '../api/queries.js';
+import { activityQuery, endpointsQuery, foundConversationQuery } from '../api/queries.js';
 import type { Endpoint } from '../api/resources.js';
 import { AlertTable } from '../alerts/alert-table.js';
 import { WaitingChats } from '../alerts/waiting-list.js';
@@ -62,6 +62,7 @@ function ChatTitle({ id, state }: { readonly id: string; readonly state: string 
 }
 
 function EndpointMatches({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const { data: activity } = useQuery(activityQuery(24));
   return (
     <table className="table">
       <thead className="visually-hidden">
@@ -80,7 +81,7 @@ function EndpointMatches({ endpoints }: { readonly endpoints: readonly Endpoint[
               <span className="cell-note mono truncate">{endpoint.url}</span>
             </td>
             <td className="end">
-              <HealthBadge status={healthOf(endpoint, undefined)} />
+              <HealthBadge status={healthOf(endpoint, activity)} />
             </td>
           </tr>
         ))}
