@@ -196,6 +196,43 @@ describe('the search box', () => {
   });
 });
 
+describe('the list of endpoints', () => {
+  it('is filtered by name, URL and health, in its address', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    for (const name of ['CRM', 'Pager', 'Lake', 'Mail', 'Bot', 'Shop']) {
+      const { id } = await operator.register({ url, events: ['ticket.created'], name });
+      if (name === 'Pager') await operator.change(id, { is_active: false });
+    }
+    const rows = page.getByRole('row').filter({ has: page.getByRole('link') });
+    await visitor.open('/endpoints');
+    await rows.nth(5).waitFor();
+    await page.getByLabel('Health').selectOption('paused');
+    await rows.filter({ hasText: 'CRM' }).waitFor({ state: 'detached' });
+    expect(await rows.getByRole('link').allTextContents()).toEqual(['Pager']);
+    await page.reload();
+    await rows.filter({ hasText: 'Pager' }).waitFor();
+    await page.getByLabel('Name or URL').fill('crm');
+    await visitor.see('No endpoint matches the filters');
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Clear the filters').click();
+    await rows.nth(5).waitFor();
+  });
+
+  it('is reached from the audit log, by the ids in it', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url: `${url}?token=s3cret`, events: ['ticket.created'], name: 'CRM' });
+    await visitor.open('/audit-log');
+    await page.getByText('URL: ').first().waitFor();
+    expect(await page.getByText('s3cret').count()).toBe(0);
+    await page.getByRole('link', { name: id }).click();
+    await visitor.heading('CRM').waitFor();
+  });
+});
+
 describe('the health of an endpoint', () => {
   it('is the share of recent deliveries that fail, and what is broken comes first', async () => {
     const { visitor, operator } = await desk.aDesk();
