@@ -15,6 +15,8 @@ import { SkeletonBlock } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { matchesText } from './matches-text.js';
 
+const MAX_CHAT_ID = 255;
+
 interface FoundTextProps {
   readonly text: string;
   /** Shown if nothing has this text. */
@@ -24,8 +26,9 @@ interface FoundTextProps {
 /** The endpoints that have a text in their name or URL, and the chat that has it as its id. */
 export function FoundText({ text, nothing }: FoundTextProps) {
   const { scopes, live_chat_alerts: hasAlerts } = useSession();
+  const mayBeChat = hasAlerts && scopes.includes('settings:read') && text.length <= MAX_CHAT_ID;
   const endpoints = useQuery({ ...endpointsQuery(), enabled: scopes.includes('webhooks:read') });
-  const chat = useQuery({ ...foundConversationQuery(text), enabled: hasAlerts && scopes.includes('settings:read') });
+  const chat = useQuery({ ...foundConversationQuery(text), enabled: mayBeChat });
   const failed = [endpoints, chat].find(({ error, data }) => error !== null && data === undefined);
   if (failed !== undefined) return <FailureNotice error={failed.error} onRetry={() => void failed.refetch()} />;
   if (endpoints.isLoading || chat.isLoading) return <SkeletonBlock height="12rem" />;
