@@ -176,8 +176,8 @@ describe('the search box', () => {
     await visitor.open('/alerts');
     await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
     await visitor.find('cnv/1 ü');
-    await page.getByRole('region', { name: 'Chat that is waiting' }).getByText("Ada's parcel").waitFor();
-    await page.getByRole('region', { name: 'Alerts of the chat' }).getByText('Still waiting').first().waitFor();
+    await page.getByRole('region', { name: /is waiting$/ }).getByText("Ada's parcel").waitFor();
+    await page.getByRole('region', { name: /has raised alerts$/ }).getByText('Still waiting').first().waitFor();
     expect(await violations(page)).toEqual([]);
     await visitor.find('crm');
     await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'CRM sync' }).waitFor();
