@@ -176,8 +176,15 @@ describe('the search box', () => {
     await visitor.open('/alerts');
     await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
     await visitor.find('cnv/1 ü');
-    await page.getByRole('region', { name: /is waiting$/ }).getByText("Ada's parcel").waitFor();
-    await page.getByRole('region', { name: /has raised alerts$/ }).getByText('Still waiting').first().waitFor();
+    await page
+      .getByRole('region', { name: /is waiting$/ })
+      .getByText("Ada's parcel")
+      .waitFor();
+    await page
+      .getByRole('region', { name: /has raised alerts$/ })
+      .getByText('Still waiting')
+      .first()
+      .waitFor();
     expect(await violations(page)).toEqual([]);
     await visitor.find('crm');
     await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'CRM sync' }).waitFor();
