@@ -176,8 +176,15 @@ describe('the search box', () => {
     await visitor.open('/alerts');
     await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
     await visitor.find('cnv/1 ü');
-    await page.getByRole('region', { name: 'Chat that is waiting' }).getByText("Ada's parcel").waitFor();
-    await page.getByRole('region', { name: 'Alerts of the chat' }).getByText('Still waiting').first().waitFor();
+    await page
+      .getByRole('region', { name: /is waiting$/ })
+      .getByText("Ada's parcel")
+      .waitFor();
+    await page
+      .getByRole('region', { name: /has raised alerts$/ })
+      .getByText('Still waiting')
+      .first()
+      .waitFor();
     expect(await violations(page)).toEqual([]);
     await visitor.find('crm');
     await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'CRM sync' }).waitFor();
@@ -193,6 +200,43 @@ describe('the search box', () => {
     await visitor.open('/find?q=parcel');
     await visitor.see('Nothing found for “\u2068parcel\u2069”');
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('404')]);
+  });
+});
+
+describe('the list of endpoints', () => {
+  it('is filtered by name, URL and health, in its address', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    for (const name of ['CRM', 'Pager', 'Lake', 'Mail', 'Bot', 'Shop']) {
+      const { id } = await operator.register({ url, events: ['ticket.created'], name });
+      if (name === 'Pager') await operator.change(id, { is_active: false });
+    }
+    const rows = page.getByRole('row').filter({ has: page.getByRole('link') });
+    await visitor.open('/endpoints');
+    await rows.nth(5).waitFor();
+    await page.getByLabel('Health').selectOption('paused');
+    await rows.filter({ hasText: 'CRM' }).waitFor({ state: 'detached' });
+    expect(await rows.getByRole('link').allTextContents()).toEqual(['Pager']);
+    await page.reload();
+    await rows.filter({ hasText: 'Pager' }).waitFor();
+    await page.getByLabel('Name or URL').fill('crm');
+    await visitor.see('No endpoint matches the filters');
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Clear the filters').click();
+    await rows.nth(5).waitFor();
+  });
+
+  it('is reached from the audit log, by the ids in it', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url: `${url}?token=s3cret`, events: ['ticket.created'], name: 'CRM' });
+    await visitor.open('/audit-log');
+    await page.getByText('URL: ').first().waitFor();
+    expect(await page.getByText('s3cret').count()).toBe(0);
+    await page.getByRole('link', { name: id }).click();
+    await visitor.heading('CRM').waitFor();
   });
 });
 

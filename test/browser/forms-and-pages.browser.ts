@@ -467,6 +467,22 @@ describe('the charts', () => {
   });
 });
 
+describe('beside the navigation on a small screen', () => {
+  it('the rows of deliveries show the event and the time', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 1_024 });
+    const { url } = await desk.aFailingReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    const row = visitor.page.getByRole('row').filter({ hasText: 'ticket.created' });
+    for (const part of [row.getByRole('link', { name: 'ticket.created' }), row.locator('time').first()]) {
+      const { x, width } = (await part.boundingBox())!;
+      expect(width).toBeGreaterThan(40);
+      expect(x + width).toBeLessThan(1_024 - 32);
+    }
+  });
+});
+
 describe('on a phone', () => {
   it('the rows of deliveries show the result', async () => {
     const { visitor, operator } = await desk.aDesk({ width: 390 });

@@ -208,6 +208,18 @@ describe('the portal', () => {
     expect(visitor.page.url()).not.toContain('gpl_');
   });
 
+  it('finds an event by its id', async () => {
+    const orgId = anOrgId();
+    const operator = await suite.anOperator(orgId);
+    const [id = ''] = await operator.emit({ event: 'ticket.created', data: { id: 'tkt_7', subject: 'Parcel' } });
+    const visitor = await aVisitor();
+    await visitor.page.goto(await aLink(orgId, ['events:read']));
+    await heading(visitor.page, 'Events').waitFor();
+    await visitor.page.getByText('Parcel').waitFor();
+    await visitor.find(id);
+    await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
+  });
+
   it('says in its own words what a link does not allow, whatever the address', async () => {
     const visitor = await aVisitor();
     const { page } = visitor;

@@ -9,7 +9,7 @@ import {
 } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { parseDeliverySearch } from './deliveries/delivery-search.js';
-import { parseEndpointFilter } from './endpoints/endpoint-filter.js';
+import { parseEndpointSearch } from './endpoints/endpoint-search.js';
 import { parseEventSearch } from './events/event-search.js';
 import { parseFindSearch } from './find/find-search.js';
 import { parseSampleSearch } from './samples/sample-search.js';
@@ -47,7 +47,7 @@ const endpoints = createRoute({
   getParentRoute: () => inside,
   path: '/endpoints',
   staticData: { needs: 'webhooks:read' },
-  validateSearch: parseEndpointFilter,
+  validateSearch: parseEndpointSearch,
   component: lazyPage(() => import('./pages/endpoints/endpoints.page.js'), 'EndpointsPage'),
 });
 

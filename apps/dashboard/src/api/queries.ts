@@ -167,7 +167,7 @@ export function foundRecoveryQuery(recoveryId: string) {
   });
 }
 
-/** What is known of a chat: whether it waits, and its alerts. */
+/** Whether a chat waits, and its alerts. */
 export function foundConversationQuery(conversationId: string) {
   return queryOptions({
     queryKey: ['found-conversation', conversationId],

@@ -7757,7 +7757,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is known of the chat. */
+            /** @description The chat in the queue, and its alerts. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

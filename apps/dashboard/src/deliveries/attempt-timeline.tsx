@@ -36,7 +36,7 @@ export function AttemptTimeline({ delivery, isOrdered }: AttemptTimelineProps) {
               'Waits for its turn'
             ) : (
               <>
-                Attempt {delivery.attempts + 1}: due <Ago iso={next} />
+                Attempt {delivery.attempts + 1} is due <Ago iso={next} />
               </>
             )}
           </p>

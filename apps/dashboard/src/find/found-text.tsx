@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { endpointsQuery, foundConversationQuery } from '../api/queries.js';
+import { activityQuery, endpointsQuery, foundConversationQuery } from '../api/queries.js';
 import type { Endpoint } from '../api/resources.js';
 import { AlertTable } from '../alerts/alert-table.js';
 import { WaitingChats } from '../alerts/waiting-list.js';
@@ -15,6 +15,8 @@ import { SkeletonBlock } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { matchesText } from './matches-text.js';
 
+const MAX_CHAT_ID = 255;
+
 interface FoundTextProps {
   readonly text: string;
   /** Shown if nothing has this text. */
@@ -24,8 +26,9 @@ interface FoundTextProps {
 /** The endpoints that have a text in their name or URL, and the chat that has it as its id. */
 export function FoundText({ text, nothing }: FoundTextProps) {
   const { scopes, live_chat_alerts: hasAlerts } = useSession();
+  const mayBeChat = hasAlerts && scopes.includes('settings:read') && text.length <= MAX_CHAT_ID;
   const endpoints = useQuery({ ...endpointsQuery(), enabled: scopes.includes('webhooks:read') });
-  const chat = useQuery({ ...foundConversationQuery(text), enabled: hasAlerts && scopes.includes('settings:read') });
+  const chat = useQuery({ ...foundConversationQuery(text), enabled: mayBeChat });
   const failed = [endpoints, chat].find(({ error, data }) => error !== null && data === undefined);
   if (failed !== undefined) return <FailureNotice error={failed.error} onRetry={() => void failed.refetch()} />;
   if (endpoints.isLoading || chat.isLoading) return <SkeletonBlock height="12rem" />;
@@ -62,6 +65,7 @@ function ChatTitle({ id, state }: { readonly id: string; readonly state: string 
 }
 
 function EndpointMatches({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const { data: activity } = useQuery(activityQuery(24));
   return (
     <table className="table">
       <thead className="visually-hidden">
@@ -80,7 +84,7 @@ function EndpointMatches({ endpoints }: { readonly endpoints: readonly Endpoint[
               <span className="cell-note mono truncate">{endpoint.url}</span>
             </td>
             <td className="end">
-              <HealthBadge status={healthOf(endpoint, undefined)} />
+              <HealthBadge status={healthOf(endpoint, activity)} />
             </td>
           </tr>
         ))}

@@ -1,5 +1,4 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import type { RecoveryProgress } from '../api/resources.js';
 import { wholeNumber } from '../charts/scale.js';
 import { stopRecovery } from '../endpoints/endpoint-changes.js';
@@ -75,24 +74,23 @@ function RecoveryRow({ recovery }: { readonly recovery: RecoveryProgress }) {
 
 /** Which events a recovery covers. */
 function RangeText({ recovery: { since, since_seq: afterSeq, until } }: { readonly recovery: RecoveryProgress }) {
-  const parts: ReactNode[] = [];
-  // The api leaves out the seq itself.
-  if (afterSeq !== null) parts.push(afterSeq === 0 ? 'of all that is kept' : `from #${wholeNumber(afterSeq + 1)} on`);
-  if (since !== null)
-    parts.push(
-      <>
-        {' '}
-        since <Time iso={since} />
-      </>,
-    );
-  if (until !== null)
-    parts.push(
-      <>
-        {' '}
-        until <Time iso={until} />
-      </>,
-    );
-  return parts.map((part, index) => <span key={index}>{part}</span>);
+  return (
+    <>
+      {/* The api leaves out the seq itself. */}
+      {afterSeq !== null && (afterSeq === 0 ? 'of all that is kept' : `from #${wholeNumber(afterSeq + 1)} on`)}
+      {since !== null && (
+        <>
+          since <Time iso={since} />
+        </>
+      )}
+      {until !== null && (
+        <>
+          {' '}
+          until <Time iso={until} />
+        </>
+      )}
+    </>
+  );
 }
 
 function StopButton({ recovery: { id, webhook_id: endpointId } }: { readonly recovery: RecoveryProgress }) {

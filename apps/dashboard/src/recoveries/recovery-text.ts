@@ -33,7 +33,8 @@ export function progressText({
       return `${sent}, looked through #${wholeNumber(looked)} of #${wholeNumber(through)}`;
     case 'failed':
       return `${sent}, then ${ERRORS[error ?? ''] ?? 'it failed'}`;
-    default:
+    case 'done':
+    case 'stopped':
       return sent;
   }
 }

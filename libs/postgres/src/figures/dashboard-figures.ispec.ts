@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { deliveryIdOf, type DeliveryFact, type EndpointId, type EventId, type OrgId, type Seq, type WaitedFor } from '#libs/domain';
+import {
+  deliveryIdOf,
+  type DeliveryFact,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type WaitedFor,
+} from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DashboardFigures, type Buckets } from './dashboard-figures.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';

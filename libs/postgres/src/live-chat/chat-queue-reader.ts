@@ -40,7 +40,7 @@ export interface AlertPlace {
   readonly eventId: EventId;
 }
 
-/** What is known of one chat. */
+/** A chat, as the queue and its alerts show it. */
 export interface ConversationRecord {
   /** `null` if it does not wait. */
   readonly waiting: WaitingRecord | null;

@@ -3,12 +3,8 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { activityQuery, endpointsQuery, eventTypesQuery } from '../../api/queries.js';
 import type { Activity, Endpoint } from '../../api/resources.js';
 import { Sparkline } from '../../charts/sparkline.js';
-import {
-  filteredEndpoints,
-  HEALTHS,
-  parseEndpointFilter,
-  type EndpointFilter,
-} from '../../endpoints/endpoint-filter.js';
+import { HEALTHS, parseEndpointSearch, type EndpointSearch } from '../../endpoints/endpoint-search.js';
+import { filteredEndpoints } from '../../endpoints/filtered-endpoints.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
 import { failedText, healthOf } from '../../endpoints/health-of.js';
 import { eventsText, scopeText } from '../../endpoints/subscription-text.js';
@@ -35,7 +31,7 @@ export function EndpointsPage() {
   const { data: activity } = useQuery(activityQuery(24));
   const filter = route.useSearch();
   const navigate = route.useNavigate();
-  const go = (next: EndpointFilter) => void navigate({ search: next, replace: true, resetScroll: false });
+  const go = (next: EndpointSearch) => void navigate({ search: next, replace: true, resetScroll: false });
   const listed = filteredEndpoints(endpoints ?? [], activity, filter);
   const isFiltered = Object.keys(filter).length > 0;
   const lack = useLack('webhooks:write');
@@ -80,13 +76,13 @@ export function EndpointsPage() {
 }
 
 interface FiltersProps {
-  readonly filter: EndpointFilter;
-  readonly onFilter: (filter: EndpointFilter) => void;
+  readonly filter: EndpointSearch;
+  readonly onFilter: (filter: EndpointSearch) => void;
 }
 
 function Filters({ filter, onFilter }: FiltersProps) {
   const change = (changes: Record<string, string>) => {
-    onFilter(parseEndpointFilter({ ...filter, ...changes }));
+    onFilter(parseEndpointSearch({ ...filter, ...changes }));
   };
   return (
     <div className="filters endpoint-filters">

@@ -1,9 +1,7 @@
-import type { Activity, Endpoint, HealthStatus } from '../api/resources.js';
-import { matchesText } from '../find/matches-text.js';
-import { healthOf } from './health-of.js';
+import type { HealthStatus } from '../api/resources.js';
 
 /** Which endpoints to list, in the address of the page. */
-export interface EndpointFilter {
+export interface EndpointSearch {
   readonly health?: HealthStatus;
   readonly text?: string;
 }
@@ -12,21 +10,9 @@ export interface EndpointFilter {
 export const HEALTHS: readonly HealthStatus[] = ['disabled', 'failing', 'paused', 'never_tried', 'healthy'];
 
 /** Reads the parameters of an address, and ignores invalid ones. */
-export function parseEndpointFilter(search: Record<string, unknown>): EndpointFilter {
+export function parseEndpointSearch(search: Record<string, unknown>): EndpointSearch {
   const health = HEALTHS.find((status) => status === search['health']);
   // The router reads digits alone as a number.
   const text = ['string', 'number'].includes(typeof search['text']) ? String(search['text']) : '';
   return { ...(health === undefined ? {} : { health }), ...(text === '' ? {} : { text }) };
-}
-
-export function filteredEndpoints(
-  endpoints: readonly Endpoint[],
-  activity: readonly Activity[] | undefined,
-  { health, text }: EndpointFilter,
-): readonly Endpoint[] {
-  return endpoints.filter(
-    (endpoint) =>
-      (health === undefined || healthOf(endpoint, activity) === health) &&
-      (text === undefined || matchesText(endpoint, text)),
-  );
 }

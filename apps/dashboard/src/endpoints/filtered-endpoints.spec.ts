@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Endpoint } from '../api/resources.js';
-import { filteredEndpoints, parseEndpointFilter } from './endpoint-filter.js';
+import { parseEndpointSearch } from './endpoint-search.js';
+import { filteredEndpoints } from './filtered-endpoints.js';
 
 const BASE = { description: null, is_active: true, failure_count: 0, last_triggered_at: null };
 const crm = { ...BASE, id: 'whe_1', name: 'CRM sync', url: 'https://crm.example.com/in' } as Endpoint;
@@ -18,8 +19,8 @@ describe('the filter of endpoints', () => {
   });
 
   it('is read from an address', () => {
-    expect(parseEndpointFilter({ health: 'failing', text: 'CRM' })).toEqual({ health: 'failing', text: 'CRM' });
-    expect(parseEndpointFilter({ health: 'ill', text: 42 })).toEqual({ text: '42' });
-    expect(parseEndpointFilter({ text: '' })).toEqual({});
+    expect(parseEndpointSearch({ health: 'failing', text: 'CRM' })).toEqual({ health: 'failing', text: 'CRM' });
+    expect(parseEndpointSearch({ health: 'ill', text: 42 })).toEqual({ text: '42' });
+    expect(parseEndpointSearch({ text: '' })).toEqual({});
   });
 });
