@@ -42,7 +42,7 @@ export interface TrafficOptions {
 }
 
 /** Between a load that has ended and everything being where it belongs. */
-const SETTLE_MS = 60_000;
+const SETTLE_MS = 180_000;
 const ACKNOWLEDGE_MS = 45_000;
 const POLL_MS = 500;
 /** Short, so that chats cross both thresholds while a fault lasts. */
