@@ -988,7 +988,11 @@ const foundConversation: JsonObject = {
     summary: 'Find a chat by its id',
     scope: 'settings:read',
     parameters: [pathParameter('conversationId', 'The id of the chat.')],
-    success: { status: 200, description: 'The chat in the queue, and its alerts.', content: dataOf(ref('FoundConversation')) },
+    success: {
+      status: 200,
+      description: 'The chat in the queue, and its alerts.',
+      content: dataOf(ref('FoundConversation')),
+    },
     errors: [],
   }),
 };
