@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Makes the table of a day by itself, and attaches it: that locks out nobody. `create table … partition of` waits for
- * every transaction that has read a table of days, such as a backup, and all later statements wait behind it.
+ * every transaction that has read a table of days, such as a backup, and all later statements wait for it.
  */
 export class AttachedDays1700000000109 implements MigrationInterface {
   readonly name = 'AttachedDays1700000000109';
