@@ -2,11 +2,12 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
-import { createLogger } from '#libs/runtime';
+import { createLogger, type StageName } from '#libs/runtime';
 import { ApiModule } from '../../apps/api/src/api.module.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
@@ -21,7 +22,8 @@ import { readLog } from '../support/log-reader.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
 import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
-import { ALL_STAGES, API_HTTP } from '../support/stages.js';
+import { aReceiver } from '../support/receiver.js';
+import { ALL_STAGES, API_HTTP, STAGE_MODULES } from '../support/stages.js';
 
 /** A broker starts within seconds; on a machine that is busy it takes longer. */
 const PATIENCE = { timeoutMs: 60_000, intervalMs: 100 };
@@ -47,9 +49,13 @@ afterEach(async () => {
   rmSync(copies, { recursive: true, force: true });
 }, 60_000);
 
-async function startStages(): Promise<void> {
-  app = await gapless.start(ALL_STAGES, { http: API_HTTP });
+async function startStages(stages = ALL_STAGES): Promise<void> {
+  app = await gapless.start(stages, { http: API_HTTP });
   api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
+}
+
+function without(stage: StageName): readonly Type[] {
+  return ALL_STAGES.filter((module) => module !== STAGE_MODULES[stage]);
 }
 
 function topic(role: string): string {
@@ -231,5 +237,44 @@ describe('a broker whose files are older than what Postgres has read', () => {
     const since = await emit(15);
     expect(await idsInLog()).toHaveLength(20);
     await expectRepaired([...before.map(({ id }) => id), ...since]);
+  }, 300_000);
+
+  it('routes again what was routed after the copy, since Kafka has lost the facts of it', async () => {
+    const receiver = await aReceiver();
+    const { id } = await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
+    const delivered = async () => {
+      const { text } = await api.request('GET', `/external/webhooks/${id}/deliveries?status=delivered`);
+      return (JSON.parse(text) as { readonly data: readonly unknown[] }).data.length;
+    };
+    await emit(3);
+    await eventually(async () => expect(await delivered()).toBe(3), PATIENCE);
+    await app.stop();
+    await startStages(without('dispatcher'));
+    const unrouted = await emit(2);
+    await feedOf(5);
+    await app.stop();
+    await kafka.stop();
+    copyRecords(kafka.dataDir, copies);
+    await kafka.start();
+    await startStages(without('projector'));
+    await emit(1);
+    await eventually(() => expect(receiver.received).toHaveLength(6), PATIENCE);
+    await app.stop();
+    await kafka.stop();
+    copyRecords(copies, kafka.dataDir);
+    await kafka.start();
+    await eventually(async () => {
+      const { lines } = await runCommand(repairCommand, gapless.environment);
+      expect(lines).toContain('log/0: the dispatchers route again from 3 on; they were at 6');
+    }, PATIENCE);
+    await eventually(async () => {
+      const { lines } = await runCommand(repairCommand, gapless.environment, ['--apply']);
+      expect(lines.at(-1)).toBe('Done. Start all processes, then run verify.');
+    }, PATIENCE);
+    await startStages();
+    await eventually(async () => expect(await delivered()).toBe(5), PATIENCE);
+    const again = receiver.received.slice(6).map(({ body }) => (JSON.parse(body.toString()) as Envelope).id);
+    expect(again.sort()).toEqual([...unrouted].sort());
+    await receiver.close();
   }, 300_000);
 });

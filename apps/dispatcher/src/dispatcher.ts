@@ -11,6 +11,7 @@ import {
   factRecord,
   LogPositions,
   partitionOf,
+  ROUTER_GROUP,
   type NewRecord,
 } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
@@ -30,7 +31,6 @@ import { PendingFacts } from './routing/pending-facts.js';
 import { RoutedPlaces } from './routing/routed-places.js';
 import { YieldingPace } from './yielding-pace.js';
 
-export const ROUTER_GROUP = 'router';
 export const MAIN_GROUP = 'dispatcher';
 export const SLOW_GROUP = 'dispatcher-slow';
 

@@ -1,5 +1,5 @@
 import { SEQ_NONE } from '#libs/domain';
-import { FeedRepair, type StoredEvent } from '#libs/postgres';
+import { FeedRepair, RouterPlaces, type StoredEvent } from '#libs/postgres';
 import {
   checkpointRecord,
   logRecord,
@@ -17,10 +17,13 @@ import { settleGrownTopics } from './grown-topics.js';
 import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-plan.js';
 
 /**
- * Executes the plan. It writes the log first and Postgres last: after an interruption, the same command or a rebuild
+ * Executes the plan. It writes the log before the projections: after an interruption, the same command or a rebuild
  * finishes the work.
  */
 export async function applyRepair(installation: Installation, plan: RepairPlan): Promise<void> {
+  // First: what shows that it is needed is repaired below.
+  const places = new RouterPlaces(installation.store);
+  for (const { partition, to } of plan.routedAgain) await places.moveBack(installation.topics.log, partition, to);
   const writer = new PartitionWriter(installation.connection);
   try {
     for (const partition of plan.partitions) await repairPartition(installation, writer, partition);

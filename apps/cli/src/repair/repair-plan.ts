@@ -9,6 +9,7 @@ import { findInboxResumes, type InboxResume } from './inbox-resume.js';
 import { readLogContents, type LogContents } from './log-contents.js';
 import { findLostFacts, type LostFacts } from './lost-facts.js';
 import { areSeqsLost, greatestSeqs, lastSeqIn, readInboxPlaces, resumeBehind, unreadRecords } from './lost-seqs.js';
+import { findRoutedAgain, type RoutedAgain } from './routed-again.js';
 
 const NO_INBOX: InboxResume = { offset: 0, end: 0, skipped: 0, skippedByOrg: new Map() };
 
@@ -46,6 +47,8 @@ export interface RepairPlan {
   readonly running: readonly string[];
   /** Delivery facts that Kafka lost, by partition. Postgres keeps what it has folded of them. */
   readonly lostFacts: ReadonlyMap<number, LostFacts>;
+  /** Partitions of the log that are routed again from an earlier place, because topics went back. */
+  readonly routedAgain: readonly RoutedAgain[];
 }
 
 /** Finds what is wrong with the partitions, and how to fix it. It changes nothing. */
@@ -88,6 +91,13 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
     projected.get(partition)?.next ?? 0,
     ...moved.filter((place) => place.topic === topics.log && place.partition === partition).map(({ from }) => from),
   ];
+  const lostFacts = await findLostFacts(installation);
+  const routedAgain = await findRoutedAgain(installation, moved);
+  const ends = new Map(contents.map(({ partition, end }) => [partition, end]));
+  const wentBack =
+    lostFacts.size > 0 ||
+    partitions.some(({ isLogBehind }) => isLogBehind) ||
+    routedAgain.some(({ partition, from }) => from > (ends.get(partition) ?? 0));
   return {
     grown: await findGrownTopics(installation),
     partitions: partitions.map((plan) => {
@@ -96,7 +106,9 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
     }),
     groups: moved,
     running,
-    lostFacts: await findLostFacts(installation),
+    lostFacts,
+    // Otherwise the group lost its offsets, and the place is what keeps history from being routed again.
+    routedAgain: wentBack ? routedAgain : [],
   };
 }
 

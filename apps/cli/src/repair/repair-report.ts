@@ -25,7 +25,8 @@ export function isSound(plan: RepairPlan): boolean {
     !plan.grown.some(needsSettling) &&
     plan.partitions.every(({ needsReset, log }) => !needsReset && log.conflicts.length === 0) &&
     plan.groups.length === 0 &&
-    plan.lostFacts.size === 0
+    plan.lostFacts.size === 0 &&
+    plan.routedAgain.length === 0
   );
 }
 
@@ -59,6 +60,7 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
     ),
     grown_topics: plan.grown.map(({ misplaced, ...topic }) => ({ ...topic, misplaced: misplaced.length })),
     groups: plan.groups,
+    routed_again: plan.routedAgain,
     lost_facts: [...plan.lostFacts].map(([partition, lost]) => ({ partition, ...lost })),
   });
 }
@@ -75,6 +77,9 @@ export function repairLines(plan: RepairPlan, applied: boolean): readonly string
   }
   if (plan.groups.some(({ topic }) => /\.(attempts|attempts-slow|retry-[^.]+)\.v1$/.test(topic))) {
     lines.push('  attempts that are gone are put back by the dispatchers, from 5 minutes after they were due');
+  }
+  for (const { partition, from, to } of plan.routedAgain) {
+    lines.push(`log/${partition}: the dispatchers route again from ${to} on; they were at ${from}`);
   }
   for (const [partition, lost] of plan.lostFacts) lines.push(...lostFactsLines(partition, lost));
   lines.push(...conflictLines(plan.partitions.flatMap(({ log }) => log.conflicts)));

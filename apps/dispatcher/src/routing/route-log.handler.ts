@@ -26,13 +26,14 @@ import {
   KafkaBatches,
   LogPositions,
   readLogRecord,
+  ROUTER_GROUP,
   type BatchContext,
   type Handled,
   type RecordBatch,
 } from '#libs/kafka-log';
 import { BatchTrace } from '#libs/telemetry';
 import { EVENT_FILTERS, StageKit } from '#libs/platform';
-import { Dispatcher, ROUTER_GROUP, type AsideAttempt } from '../dispatcher.js';
+import { Dispatcher, type AsideAttempt } from '../dispatcher.js';
 import type { Intake, OpenRecord } from '../lanes/lane-feeder.js';
 import { EndpointChains, type ChainLink } from './endpoint-chains.js';
 import { RoutedPlaces } from './routed-places.js';

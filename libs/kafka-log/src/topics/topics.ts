@@ -46,6 +46,7 @@ const LOG_MARGIN_MS = 2 * DAY_MS;
 
 /** The sequencer's consumer group, without the prefix. Its offsets show how much of the inbox is in the log. */
 export const SEQUENCER_GROUP = 'sequencer';
+export const ROUTER_GROUP = 'router';
 
 export function topicNames(prefix: string, schedule: RetrySchedule): TopicNames {
   return {
