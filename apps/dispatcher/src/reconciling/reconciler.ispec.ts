@@ -308,7 +308,7 @@ describe('the reconciler', () => {
       },
       { timeoutMs: 60_000 },
     );
-    await eventually(() => pendingOf(first.endpointId, second.endpointId), { timeoutMs: 30_000 });
+    await eventually(() => pendingOf(first.endpointId, second.endpointId), { timeoutMs: 60_000 });
     expect(await reconciler.round()).toBe(0);
     const pushed = firstReceiver.received.map(({ headers }) => headers['x-service-delivery-id']);
     expect(new Set(pushed).size).toBe(LOST + 1);
