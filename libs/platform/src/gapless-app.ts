@@ -129,7 +129,7 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   ]);
 }
 
-/** Runs a process until SIGINT or SIGTERM, then stops it in order. */
+/** Runs a process until SIGINT, SIGTERM or SIGHUP, then stops it in order. */
 export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   const signal = stopSignal();
   try {
