@@ -58,7 +58,7 @@ export async function startGaplessApp(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<GaplessApp> {
-  const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
+  const config = loadConfig({ ...environment, PORT: environment['PORT']?.trim() || String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
   const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
   const health = options.health ?? new HealthBoard();
