@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runTool } from './run-tool.mjs';
 
@@ -16,14 +16,22 @@ function wanted(root) {
 /** Spares the comparison the next time. */
 const stampOf = (root) => join(root, 'node_modules/.gapless-lock-hash');
 
-/**
- * Whether what npm says it installed (it keeps a lockfile of its own in node_modules, written last) is what the lockfile
- * asks for. So an install by hand counts as well.
- */
+/** The lockfile of what npm has installed. It writes it last. */
+const installedOf = (root) => join(root, 'node_modules/.package-lock.json');
+
+/** What npm says it installed; nothing where that cannot be read, as after a full disk. */
+function installedPackages(root) {
+  try {
+    return JSON.parse(readFileSync(installedOf(root), 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether npm has installed what the lockfile asks for. So an install by hand counts as well. */
 function matchesLockfile(root) {
-  const installed = join(root, 'node_modules/.package-lock.json');
-  if (!existsSync(installed)) return false;
-  const there = JSON.parse(readFileSync(installed, 'utf8')).packages;
+  const there = installedPackages(root);
+  if (there === undefined) return false;
   const asked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   return Object.entries(asked).every(([path, { version, optional, devOptional }]) => {
     if (path === '') return true;
@@ -41,12 +49,18 @@ export function dependenciesAreInstalled(root) {
 }
 
 function remember(root) {
-  writeFileSync(stampOf(root), wanted(root));
+  try {
+    writeFileSync(stampOf(root), wanted(root));
+  } catch {
+    // Another user has installed them, who alone may write there. They are compared again the next time.
+  }
   return true;
 }
 
 /** @param {string} root */
 export async function installDependencies(root) {
+  // Of the last install. This one may be cut short, and then another lockfile must not find its own there.
+  for (const file of [stampOf(root), installedOf(root)]) rmSync(file, { force: true });
   // Not `npm ci`: that refuses a lockfile without the builds for other platforms of which a registry has no copy. This
   // takes the lockfile's versions all the same, and leaves the file alone. The build needs the development ones too.
   await runTool('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'], {

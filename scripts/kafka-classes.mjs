@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeDraft } from './draft.mjs';
 import { kafkaClasses, kafkaJarsDir } from './kafka-jars.mjs';
 import { javaCommand } from './prerequisites.mjs';
-import { runTool, StepError } from './run-tool.mjs';
+import { endWithUs, runTool, StepError } from './run-tool.mjs';
 
 const ADVICE = 'Check that Java 17 or later works, then run the command again.';
 const START_LIMIT_MS = 120_000;
@@ -38,16 +39,20 @@ function answers(port) {
 }
 
 /**
- * Runs a broker of its own once, whose JVM writes down what it has loaded when it ends.
+ * Runs a broker of its own once, whose JVM writes down what it has loaded when it ends. Not every JVM can do that, and
+ * Kafka runs without it, too.
  * @param {string} root
  */
 export async function archiveKafkaClasses(root) {
-  const cache = join(root, '.cache');
-  const draft = join(cache, `archiving-${process.pid}`);
-  mkdirSync(draft, { recursive: true });
+  const draft = makeDraft(join(root, '.cache'), 'archiving');
   try {
     await runBroker(draft, join(kafkaJarsDir(root), '*'));
-    renameSync(join(draft, 'classes.jsa'), kafkaClasses(root));
+    const classes = join(draft, 'classes.jsa');
+    if (!existsSync(classes)) throw new StepError('This Java keeps no archive of classes.');
+    renameSync(classes, kafkaClasses(root));
+  } catch (error) {
+    if (!(error instanceof StepError)) throw error;
+    console.error(`Kafka will start more slowly: ${error.message}`);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -86,16 +91,17 @@ async function runBroker(directory, classPath) {
     cwd: directory,
     stdio: 'ignore',
   });
+  endWithUs(broker);
+  let isOver = false;
   const ended = new Promise((resolve) => {
     broker.once('error', resolve).once('exit', resolve);
-  });
+  }).then(() => (isOver = true));
   const onExit = () => broker.kill('SIGKILL');
   process.once('exit', onExit);
   try {
     const deadline = performance.now() + START_LIMIT_MS;
     while (!(await answers(port))) {
-      if (broker.exitCode !== null || performance.now() > deadline)
-        throw new StepError(`Kafka does not start. ${ADVICE}`);
+      if (isOver || performance.now() > deadline) throw new StepError(`Kafka does not start. ${ADVICE}`);
       await delay(LOOK_EVERY_MS);
     }
     broker.kill('SIGTERM');

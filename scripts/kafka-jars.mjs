@@ -1,5 +1,6 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDraft } from './draft.mjs';
 import { checkMaven, mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
 
@@ -44,14 +45,25 @@ export const kafkaClasses = (root) => `${kafkaJarsDir(root)}.jsa`;
  */
 export async function fetchKafkaJars(root) {
   await checkMaven();
-  const cache = join(root, '.cache');
-  mkdirSync(cache, { recursive: true });
-  for (const left of readdirSync(cache).filter((name) => name.startsWith('fetching-'))) {
-    rmSync(join(cache, left), { recursive: true, force: true });
+  const draft = makeDraft(join(root, '.cache'), 'fetching');
+  try {
+    await fetchInto(draft, root);
+    // Another start may have fetched the same meanwhile.
+    if (kafkaJarsAreThere(root)) return;
+    // They are of other jars.
+    rmSync(kafkaClasses(root), { force: true });
+    rmSync(kafkaJarsDir(root), { recursive: true, force: true });
+    renameSync(draft, kafkaJarsDir(root));
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
   }
-  // Readable to all: the user who runs Gapless need not be the one who fetched.
-  const draft = join(cache, `fetching-${process.pid}`);
-  mkdirSync(draft, { mode: 0o755 });
+}
+
+/**
+ * @param {string} draft
+ * @param {string} root
+ */
+async function fetchInto(draft, root) {
   const goal = ['-B', '-q', '-f', join(root, POM), 'dependency:copy-dependencies'];
   await runTool(mavenCommand(), [...goal, '-DincludeScope=runtime', `-DoutputDirectory=${draft}`], {
     cwd: root,
@@ -59,9 +71,4 @@ export async function fetchKafkaJars(root) {
       'Check that Maven Central, or the mirror in ~/.m2/settings.xml, can be reached, then run the command again.',
   });
   copyFileSync(join(root, POM), join(draft, 'pom.xml'));
-  // They are of other jars.
-  rmSync(kafkaClasses(root), { force: true });
-  if (kafkaJarsAreThere(root)) return;
-  rmSync(kafkaJarsDir(root), { recursive: true, force: true });
-  renameSync(draft, kafkaJarsDir(root));
 }

@@ -6,6 +6,20 @@ const TAIL_LINES = 30;
 export class StepError extends Error {}
 
 /**
+ * Passes signals to stop on to the child, and ends this process by them: the child must not go on alone.
+ * @param {import('node:child_process').ChildProcess} child
+ */
+export function endWithUs(child) {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  const onSignal = (signal, number) => {
+    child.kill(signal);
+    process.exit(128 + number);
+  };
+  for (const signal of signals) process.once(signal, onSignal);
+  child.once('close', () => signals.forEach((signal) => process.off(signal, onSignal)));
+}
+
+/**
  * Runs a tool quietly.
  * @param {string} command
  * @param {readonly string[]} args
@@ -22,14 +36,7 @@ export function runTool(command, args, { cwd, advice, env = process.env }) {
         output = (output + text).slice(-1_000_000);
       });
     }
-    // The tool must not go on alone after a signal to stop.
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-    const onSignal = (signal, number) => {
-      child.kill(signal);
-      process.exit(128 + number);
-    };
-    for (const signal of signals) process.once(signal, onSignal);
-    child.once('close', () => signals.forEach((signal) => process.off(signal, onSignal)));
+    endWithUs(child);
     const fail = (how) => {
       const tail = output.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
       reject(new StepError(`${[command, ...args].join(' ')}: ${how}\n${tail}\n\n${advice}`));

@@ -82,7 +82,7 @@ await new Command('cluster')
   .option(
     '--data-dir <path>',
     'what the servers keep, logs, credentials.json',
-    process.env['DATA_DIR'] ?? join('.data', 'cluster'),
+    process.env['DATA_DIR']?.trim() || join('.data', 'cluster'),
   )
   .showHelpAfterError('(try --help)')
   .addHelpText(

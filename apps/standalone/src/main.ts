@@ -1,12 +1,12 @@
-import { resolve } from 'node:path';
 import { explain } from '#libs/domain';
 import { HealthBoard, stopSignal } from '#libs/runtime';
 import { checkStart } from './check-start.js';
+import { dataDirOf } from './data-dir.js';
 import { StageThread } from './stage-thread.js';
 import { startServers, type Server } from './start-servers.js';
 
 const signal = stopSignal();
-const dataDir = resolve(process.env['DATA_DIR'] ?? '.data');
+const dataDir = dataDirOf(process.env);
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);

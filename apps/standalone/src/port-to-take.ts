@@ -30,8 +30,8 @@ export async function assertPortFree(environment: Environment): Promise<void> {
 
 /** Returns the configured port. Without one, it is the usual port if that is free, otherwise any. */
 export async function portToTake(environment: Environment): Promise<string> {
-  const wanted = environment['PORT'];
-  if (wanted !== undefined) return wanted;
+  const wanted = environment['PORT']?.trim() ?? '';
+  if (wanted !== '') return wanted;
   return assertFree(hostOf(environment), USUAL_PORT).then(
     () => String(USUAL_PORT),
     () => '0',

@@ -48,7 +48,7 @@ export async function runStages(given: Environment, parts: StagesToRun): Promise
         modules: await stageModules('main'),
         defaultPort: STAGES.api.port,
         // Another process may have taken the usual port since it was checked.
-        mayMove: isEmbedded && given['PORT'] === undefined,
+        mayMove: isEmbedded && !isGiven(given, 'PORT'),
         http: apiHttp,
         health,
       },

@@ -58,7 +58,7 @@ export async function startGaplessApp(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<GaplessApp> {
-  const config = loadConfig({ ...environment, PORT: environment['PORT'] ?? String(options.defaultPort) });
+  const config = loadConfig({ ...environment, PORT: environment['PORT']?.trim() || String(options.defaultPort) });
   const logger = createLogger(config.logLevel, options.name);
   const tracing = options.tracing ?? (await tracingOf(options.name, config, logger));
   const health = options.health ?? new HealthBoard();
@@ -129,7 +129,7 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   ]);
 }
 
-/** Runs a process until SIGINT or SIGTERM, then stops it in order. */
+/** Runs a process until SIGINT, SIGTERM or SIGHUP, then stops it in order. */
 export async function runGaplessApp(options: GaplessAppOptions): Promise<void> {
   const signal = stopSignal();
   try {

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * Returns a signal that SIGINT or SIGTERM aborts. A second one, unless it is an echo of the first, ends the process at
- * once.
+ * Returns a signal that SIGINT, SIGTERM or SIGHUP aborts. A second one, unless it is an echo of the first, ends the
+ * process at once.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
@@ -24,8 +24,9 @@ export function stopSignal(): AbortSignal {
       process.exit(130);
     }
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
+  // A terminal that was closed, or a pipe that nobody reads any more, must not keep the process from stopping in order.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
   return controller.signal;
 }
 

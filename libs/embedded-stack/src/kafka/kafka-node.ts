@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import type { StopSteps } from '../processes/end-process.js';
 import { kafkaClusterIdIn } from './kafka-cluster-id.js';
 import { KAFKA_JARS } from './kafka-jars.js';
 import { whoAnswersKafka } from '../kafka-protocol/kafka-probe.js';
 import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
-import { withPrivateFiles } from '../processes/private-files.js';
 import { runServer, type RunningServer } from '../servers/run-server.js';
-import { serverEnvironment } from '../servers/server-process.js';
+import { serverEnvironment, type ServerCommand } from '../servers/server-process.js';
 
 /** The nodes of a cluster and its id. */
 export interface KafkaMembership {
@@ -70,28 +67,12 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   let nodeId = 0;
   let launchId = '';
 
-  const format = async (clusterId: string): Promise<void> => {
-    const args = [
-      ...FORMATTER_FLAGS,
-      ...flags,
-      'kafka.tools.StorageTool',
-      'format',
-      '-t',
-      clusterId,
-      '-c',
-      propertiesFile,
-    ];
-    try {
-      await withPrivateFiles(() => promisify(execFile)(java, args, { env, ...(o.signal && { signal: o.signal }) }));
-    } catch (error) {
-      o.signal?.throwIfAborted();
-      throw new Error(
-        `Kafka's storage could not be prepared by ${java} (Java 17 or later, from JAVA_HOME or PATH) ` +
-          `with the jars in ${KAFKA_JARS}: ${String(error)}`,
-        { cause: error },
-      );
-    }
-  };
+  const program = { command: java, env, cwd: home, outputFile: join(home, 'output.log'), logFile };
+  const formatter = (clusterId: string): ServerCommand => ({
+    ...program,
+    name: `Kafka's formatter (${java} with the jars in ${KAFKA_JARS})`,
+    args: [...FORMATTER_FLAGS, ...flags, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', propertiesFile],
+  });
 
   return runServer({
     name: 'Kafka',
@@ -106,7 +87,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       await chmod(home, 0o700);
       await writeFile(loggingFile, kafkaLogging(logFile), { mode: 0o600 });
     },
-    commandFor: async (port) => {
+    commandFor: async (port, run) => {
       const { node, peers, clusterId } = await o.membership(port);
       nodeId = node.nodeId;
       launchId = `launch-${randomBytes(8).toString('hex')}`;
@@ -115,15 +96,11 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
       const isAfterCrash = isFormatted && !existsSync(join(records, CLEAN_END_FILE));
       const settings = { port, node, peers, dataDir: records, launchId, isAfterCrash };
       await writeFile(propertiesFile, kafkaServerProperties(settings), { mode: 0o600 });
-      if (!isFormatted) await format(clusterId);
+      if (!isFormatted) await run(formatter(clusterId));
       return {
+        ...program,
         name: 'Kafka',
-        command: java,
         args: [`-Xmx${o.heapMiB ?? DEFAULT_HEAP_MIB}m`, ...BROKER_FLAGS, ...flags, 'kafka.Kafka', propertiesFile],
-        env,
-        cwd: home,
-        outputFile: join(home, 'output.log'),
-        logFile,
       };
     },
     whoAnswers: (port) => whoAnswersKafka(port, { clusterId: kafkaClusterIdIn(records), nodeId, launchId }),

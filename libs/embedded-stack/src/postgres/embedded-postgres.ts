@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -12,13 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { endProcess, type StopSteps } from '../processes/end-process.js';
 import { whoAnswersPostgres } from './postgres-probe.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { commandLineOf, identifyProcess, processesIn } from '../processes/process-identity.js';
 import { runAsNonRoot, type RunAs } from '../processes/run-as.js';
-import { runServer } from '../servers/run-server.js';
+import { runServer, type RunProgram } from '../servers/run-server.js';
 import { serverEnvironment } from '../servers/server-process.js';
 
 export interface EmbeddedPostgres {
@@ -84,10 +82,10 @@ export async function startEmbeddedPostgres(o: {
     stopSteps: POSTGRES_STOP_STEPS,
     log: o.log,
     signal: o.signal,
-    prepare: async () => {
+    prepare: async (run) => {
       password = passwordIn(join(home, 'password'));
       if (existsSync(cluster)) await clearLeftovers(cluster, o.log);
-      else await initialise({ home, cluster, password, binaries, runAs, durable, signal: o.signal });
+      else await initialise({ home, cluster, logFile, password, binaries, runAs, durable, run });
     },
     commandFor: (port) => {
       const settings = Object.entries({ ...postgresSettings(port, durable), ...o.settings });
@@ -121,24 +119,24 @@ async function initialise(o: {
   readonly binaries: PostgresBinaries;
   readonly runAs: RunAs;
   readonly durable: boolean;
-  readonly signal: AbortSignal | undefined;
+  readonly logFile: string;
+  readonly run: RunProgram;
 }): Promise<void> {
+  const { logFile } = o;
   const { prefix, owner, spawn } = o.runAs;
   const draft = join(o.home, 'cluster.new');
   const passwordFile = join(o.home, 'password.initdb');
-  rmSync(draft, { recursive: true, force: true });
+  // Helpers of an initdb that was killed may still write for a moment.
+  rmSync(draft, { recursive: true, force: true, maxRetries: 10 });
   mkdirSync(draft, { mode: 0o700 });
   writeFileSync(passwordFile, o.password, { mode: 0o600 });
   if (owner !== undefined) for (const path of [draft, passwordFile]) chownSync(path, owner.uid, owner.gid);
   const account = ['--username', USER, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
   const flags = ['--encoding', 'UTF8', '--locale', 'C', ...(o.durable ? [] : ['--no-sync'])];
-  const [command, ...args] = [...prefix, o.binaries.initdb, '--pgdata', draft, ...account, ...flags];
-  const options = { env: POSTGRES_ENVIRONMENT, cwd: '/', ...spawn, ...(o.signal && { signal: o.signal }) };
+  const [command = '', ...args] = [...prefix, o.binaries.initdb, '--pgdata', draft, ...account, ...flags];
+  const how = { env: POSTGRES_ENVIRONMENT, cwd: '/', ...spawn, outputFile: logFile, logFile };
   try {
-    await promisify(execFile)(command ?? o.binaries.initdb, args, options);
-  } catch (error) {
-    o.signal?.throwIfAborted();
-    throw new Error(`Postgres could not prepare its directory ${o.cluster}: ${String(error)}`, { cause: error });
+    await o.run({ name: `initdb for ${o.cluster}`, command, args, ...how });
   } finally {
     rmSync(passwordFile, { force: true });
   }

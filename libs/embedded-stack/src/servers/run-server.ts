@@ -19,11 +19,17 @@ export interface ServerPlan {
   readonly log: (line: string) => void;
   readonly signal: AbortSignal | undefined;
   /** Prepares the server's directory. The claim on it is held meanwhile. */
-  readonly prepare: () => Promise<void>;
-  readonly commandFor: (port: number) => Promise<ServerCommand>;
+  readonly prepare: (run: RunProgram) => Promise<void>;
+  readonly commandFor: (port: number, run: RunProgram) => Promise<ServerCommand>;
   /** @param pid the pid of the process that was launched */
   readonly whoAnswers: (port: number, pid: number | undefined) => Promise<WhoAnswers>;
 }
+
+/**
+ * Runs a program that writes into the server's directory, to its end. The claim on the directory names it meanwhile, so
+ * a later start stops it first if we are killed.
+ */
+export type RunProgram = (command: ServerCommand) => Promise<void>;
 
 export interface RunningServer {
   readonly pid: number | undefined;
@@ -52,10 +58,14 @@ export async function runServer(plan: ServerPlan): Promise<RunningServer> {
   signal?.throwIfAborted();
   mkdirSync(plan.home, { recursive: true });
   const claim = await claimServer({ name, pidFile, dataDir, stopSteps, log });
+  const run: RunProgram = async (command) => {
+    signal?.throwIfAborted();
+    await launchServer(command, stopSteps, claim.record).done(signal);
+  };
   try {
-    await plan.prepare();
+    await plan.prepare(run);
     return await launchOnFreePort([rememberedPort(portFile), plan.port], async (port) => {
-      const command = await plan.commandFor(port);
+      const command = await plan.commandFor(port, run);
       signal?.throwIfAborted();
       const server = launchServer(command, stopSteps, claim.record);
       const progress = setInterval(() => {

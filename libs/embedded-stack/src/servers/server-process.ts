@@ -34,6 +34,11 @@ export interface ServerProcess {
    * @throws Error with the end of the server's log when it dies or the time is over; the signal's reason when aborted
    */
   ready(probe: () => Promise<boolean>, o: { timeoutMs: number; signal: AbortSignal | undefined }): Promise<void>;
+  /**
+   * For a program that ends by itself: resolves once it has done so with exit code 0.
+   * @throws Error with the end of its log for any other end; the signal's reason when aborted. It is gone then, too.
+   */
+  done(signal: AbortSignal | undefined): Promise<void>;
   /** Stops the server. You can call it repeatedly. */
   readonly stop: () => Promise<void>;
   /** Kills the server and its children by SIGKILL, like a crash; resolves once it is gone. */
@@ -43,6 +48,7 @@ export interface ServerProcess {
 }
 
 const PROBE_INTERVAL_MS = 40;
+const ENDED_WELL = 'ended with exit code 0';
 /** With fewer free bytes than this, the disk counts as full. */
 const LEAST_FREE_BYTES = 1024 * 1024;
 
@@ -119,6 +125,15 @@ export function launchServer(
         if (performance.now() > deadline) throw failure(`did not answer within ${timeoutMs / 1000} s`);
         await pause(PROBE_INTERVAL_MS);
       }
+    },
+    async done(signal) {
+      const abort = (): void => void this.stop().catch(() => undefined);
+      signal?.addEventListener('abort', abort);
+      const how = await exit;
+      signal?.removeEventListener('abort', abort);
+      process.off('exit', onExit);
+      signal?.throwIfAborted();
+      if (how !== ENDED_WELL) throw failure(how);
     },
     stop() {
       stopping ??= (async () => {

@@ -1,0 +1,45 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** Says when it can take signals, works until one comes, and then prints before it ends in order. */
+const PROGRAM = `
+  import { stopSignal, untilAborted } from ${JSON.stringify(resolve('dist/libs/runtime/src/stop-signal.js'))};
+  const signal = stopSignal();
+  const working = setInterval(() => undefined, 1000);
+  process.stdout.write('working\\n');
+  await untilAborted(signal);
+  process.stdout.write('stopping\\n');
+  process.stderr.write('stopping\\n');
+  await new Promise((written) => setTimeout(written, 100));
+  clearInterval(working);
+  process.exit(7);`;
+
+let child: ChildProcessByStdio<null, Readable, Readable>;
+
+async function aWorkingProcess(): Promise<void> {
+  child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });
+  await once(child.stdout, 'data');
+}
+
+afterEach(() => {
+  child.kill('SIGKILL');
+});
+
+describe('the signal to stop', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('is given by %s', async (name) => {
+    await aWorkingProcess();
+    child.kill(name);
+    expect(await once(child, 'exit')).toEqual([7, null]);
+  });
+
+  it('is followed in order when nobody reads the output any more', async () => {
+    await aWorkingProcess();
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.kill('SIGHUP');
+    expect(await once(child, 'exit')).toEqual([7, null]);
+  });
+});

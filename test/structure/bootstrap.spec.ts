@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { identifyProcess } from '../../libs/embedded-stack/src/processes/process-identity.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { ROOT } from '../support/root.js';
+
+let root: string;
+const started: number[] = [];
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'gapless-bootstrap-'));
+});
+
+afterEach(() => {
+  for (const pid of started.splice(0)) if (identifyProcess(pid) !== undefined) process.kill(pid, 'SIGKILL');
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** Writes a program for `PATH`, or for the `JAVA_HOME`. */
+function program(name: string, script: string): void {
+  mkdirSync(join(root, 'bin'), { recursive: true });
+  writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(root, 'bin', name), 0o755);
+}
+
+/** Runs code that has these functions of a script, and `root`. */
+function run(script: string, functions: string, code: string): ChildProcess {
+  const source = `
+    import { ${functions} } from ${JSON.stringify(join(ROOT, 'scripts', script))};
+    const root = ${JSON.stringify(root)};
+    ${code}`;
+  const env = { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}`, JAVA_HOME: root };
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(child.pid!);
+  return child;
+}
+
+async function outputOf(child: ChildProcess): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name]!.on('data', (text) => (texts[name] += String(text)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...texts };
+}
+
+describe('the archive of the classes of Kafka', () => {
+  const archive = () => run('kafka-classes.mjs', 'archiveKafkaClasses', 'await archiveKafkaClasses(root);');
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves no broker behind after %s', async (signal) => {
+    program('java', `case "$*" in *StorageTool*) exit 0; esac\necho $$ > ${root}/broker\nexec sleep 600`);
+    const child = archive();
+    const broker = await eventually(() => {
+      const pid = Number(readFileSync(join(root, 'broker'), 'utf8'));
+      if (pid === 0) throw new Error('it does not run yet');
+      return pid;
+    });
+    started.push(broker);
+    child.kill(signal);
+    await once(child, 'exit');
+    await eventually(() => {
+      expect(identifyProcess(broker)).toBeUndefined();
+    });
+  });
+
+  it.each([
+    ['ends at once', 'case "$*" in *StorageTool*) exit 0; esac\nexit 1'],
+    ['is killed', 'case "$*" in *StorageTool*) exit 0; esac\nkill -KILL $$'],
+    ['does not run at all', 'exit 1'],
+  ])('is done without where its Java %s', async (_, script) => {
+    program('java', script);
+    const { code, stdout, stderr } = await outputOf(archive());
+    expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toContain('Kafka will start more slowly');
+    expect(readdirSync(join(root, '.cache'))).toEqual([]);
+  });
+});
+
+describe('a draft in the cache', () => {
+  it('replaces those of processes that have ended, and leaves those of others alone', async () => {
+    const ended = spawn('true');
+    await once(ended, 'exit');
+    const kept = [`fetching-${process.pid}`, `archiving-${ended.pid}`];
+    for (const name of [...kept, `fetching-${ended.pid}`]) mkdirSync(join(root, name));
+    const { stdout } = await outputOf(run('draft.mjs', 'makeDraft', "console.log(makeDraft(root, 'fetching'));"));
+    expect(
+      readdirSync(root)
+        .map((name) => join(root, name))
+        .sort(),
+    ).toEqual([...kept.map((name) => join(root, name)), stdout.trim()].sort());
+  });
+});
+
+describe('the dependencies', () => {
+  const LOCK = JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.0' } } });
+  const installed = (): string => join(root, 'node_modules/.package-lock.json');
+  const areInstalled = async () => {
+    const { stdout, stderr } = await outputOf(
+      run('dependencies.mjs', 'dependenciesAreInstalled', 'console.log(dependenciesAreInstalled(root));'),
+    );
+    return stdout.trim() || stderr;
+  };
+
+  beforeEach(() => {
+    mkdirSync(join(root, 'node_modules'));
+    writeFileSync(join(root, 'package-lock.json'), LOCK);
+    writeFileSync(installed(), LOCK);
+  });
+
+  it('are not taken for whole after an install that was cut short', async () => {
+    expect(await areInstalled()).toBe('true');
+    program('npm', 'exit 1');
+    await outputOf(run('dependencies.mjs', 'installDependencies', 'await installDependencies(root).catch(() => {});'));
+    expect(await areInstalled()).toBe('false');
+  });
+
+  it('are not taken for whole when half of what npm writes down is there', async () => {
+    writeFileSync(installed(), LOCK.slice(0, 20));
+    expect(await areInstalled()).toBe('false');
+  });
+
+  it('count where only another user may write beside them', async () => {
+    // A link that leads nowhere: root may write everywhere else.
+    symlinkSync('/nowhere/at/all', join(root, 'node_modules/.gapless-lock-hash'));
+    expect(await areInstalled()).toBe('true');
+    expect(existsSync(join(root, 'node_modules/.gapless-lock-hash'))).toBe(false);
+  });
+});
