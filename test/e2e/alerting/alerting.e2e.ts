@@ -418,7 +418,7 @@ describe('mails of staff alerts', () => {
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
         metrics,
-      }).round();
+      }).round(new AbortController().signal);
     // A round leaves out alerts that another transaction holds at that moment.
     const bothAreTriedAfter = async (seconds: number) => {
       let tried = 0;
