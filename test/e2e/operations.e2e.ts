@@ -99,7 +99,7 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
     'gapless_reconciler_last_look_timestamp_seconds',
   ],
   projector: [...GUARDED, 'gapless_backlog_endpoints', 'gapless_backlog_rows_total'],
-  alerting: [...GUARDED, 'gapless_alerting_events_skipped_total'],
+  alerting: [...GUARDED, 'gapless_alerting_events_skipped_total', 'gapless_alerting_swept_timestamp_seconds'],
 };
 
 /** Shown if there are several databases or replicas: `feed-databases.e2e.ts`, `read-replicas.e2e.ts`. */
