@@ -34,7 +34,7 @@ export interface Swept {
 export interface SweepOptions {
   /** How long to wait for partitions that lag, milliseconds. */
   readonly patienceMs?: number;
-  /** Ends the sweep after the present batch. What is left is for the next sweep of any process. */
+  /** Ends the sweep after the present batch. The next sweep of any process raises the rest. */
   readonly signal?: AbortSignal;
   /** The log partitions to sweep; all by default. */
   readonly among?: ReadonlySet<number>;

@@ -34,7 +34,7 @@ async function taken(nowMs: number): Promise<AlertMail> {
   return mail!;
 }
 
-it('tells nobody of a chat again that was answered while its mail waited for a retry', async () => {
+it('has nobody to mail when the chat was answered while its mail waited for a retry', async () => {
   const first = await taken(NOW_MS);
   expect(first).toMatchObject({ attempt: 1, emails: ['mara@example.com'] });
   await mails.settle(first, { kind: 'failed', error: 'not now', retryAtMs: NOW_MS + 10_000 });
@@ -45,7 +45,7 @@ it('tells nobody of a chat again that was answered while its mail waited for a r
   expect(await taken(NOW_MS + 20_000)).toMatchObject({ attempt: 3, emails: [] });
 });
 
-it('tells of a chat once, however soon it was answered', async () => {
+it('has somebody to mail once, however soon the chat was answered', async () => {
   await store.query("update alerts set cleared_at = now(), cleared_by = 'picked_up'");
   expect(await taken(NOW_MS)).toMatchObject({ attempt: 1, emails: ['mara@example.com'] });
 });
