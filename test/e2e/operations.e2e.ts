@@ -63,6 +63,7 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
     'gapless_batch_failures_total',
     'gapless_consumer_lag_records',
     'gapless_consumer_lag_seconds',
+    'gapless_produced_records_total',
     'gapless_sequence_gaps_total',
     'gapless_sequence_repeats_total',
     'gapless_sequence_mismatches_total',
@@ -98,7 +99,7 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
     'gapless_reconciler_last_look_timestamp_seconds',
   ],
   projector: [...GUARDED, 'gapless_backlog_endpoints', 'gapless_backlog_rows_total'],
-  alerting: [...GUARDED, 'gapless_alerting_events_skipped_total'],
+  alerting: [...GUARDED, 'gapless_alerting_events_skipped_total', 'gapless_alerting_swept_timestamp_seconds'],
 };
 
 /** Shown if there are several databases or replicas: `feed-databases.e2e.ts`, `read-replicas.e2e.ts`. */
@@ -244,6 +245,10 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     expect(valueOf(await samplesOf('projector'), 'gapless_endpoints')).toBe(webhooks.length);
     const sequencer = await samplesOf('sequencer');
     expect(valueOf(sequencer, 'gapless_produced_records_total', { topic: 'log' })).toBe(3 + HANGING_PUSHES);
+    // A series that begins with its first dead letters would look to Prometheus as if there had been none.
+    for (const stage of ['sequencer', 'projector'] as const) {
+      expect(valueOf(await samplesOf(stage), 'gapless_produced_records_total', { topic: 'dead-letter' })).toBe(0);
+    }
     const requests = await samplesOf('api');
     const route = '/api/v1/internal/events';
     expect(valueOf(requests, 'gapless_http_requests_total', { method: 'POST', route, status: '202' })).toBe(5);

@@ -23,6 +23,7 @@ import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
+import { conversationData } from '../support/conversations.js';
 import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -148,6 +149,60 @@ it('says which seqs of which org are gone for good, when neither Kafka nor Postg
   await emit(1);
   await untilFed(7);
 }, 120_000);
+
+it.each([
+  { read: 3, lost: ['inbox', 'log'] },
+  { read: 0, lost: ['inbox', 'log', 'sequences'] },
+])(
+  'alerts to the chats of later events, when alerting had read what is gone for good: $lost',
+  async ({ read, lost }) => {
+    const handOff = (id: string, occurredAt = new Date()) =>
+      api.emit([
+        { event: 'conversation.handed_off', occurred_at: occurredAt.toISOString(), data: { conversation: { id } } },
+      ]);
+    const queue = async () =>
+      (
+        JSON.parse((await api.request('GET', `/internal/orgs/${orgId}/waiting-conversations`)).text) as {
+          data: readonly { conversation_id: string }[];
+        }
+      ).data.map(({ conversation_id }) => conversation_id);
+    const untilQueued = (...ids: readonly string[]) =>
+      eventually(async () => {
+        expect(await queue()).toEqual(ids);
+      }, PATIENCE);
+    await emit(2);
+    await handOff('cnv_1', new Date(Date.now() - 60_000));
+    await untilQueued('cnv_1');
+    await emit(6);
+    await handOff('cnv_2', new Date(Date.now() - 30_000));
+    await untilQueued('cnv_1', 'cnv_2');
+    await eventually(async () => {
+      expect((await api.feed()).length).toBeGreaterThanOrEqual(10);
+    }, PATIENCE);
+    await app.stop();
+    // The feed was behind alerting, and brokers have lost log and inbox.
+    await withStore(async (store) => {
+      await store.query('delete from events where seq > $1', [read]);
+      await store.query('update org_heads set last_seq = $1', [read]);
+      await store.query('delete from org_heads where last_seq = 0');
+      await store.query(
+        `update projection_offsets set next_offset = $2, anchor = null where projection = 'feed' and topic = $1`,
+        [topic('log'), read],
+      );
+    });
+    await connection.withAdmin((admin) => admin.deleteTopics({ topics: lost.map(topic) }));
+    await start();
+    await app.stop();
+    await expectApplied();
+    await start();
+    await api.emit([
+      { event: 'conversation.abandoned', data: { ...conversationData('cnv_1', { status: 'abandoned' }) } },
+    ]);
+    await handOff('cnv_3');
+    await untilQueued('cnv_2', 'cnv_3');
+  },
+  120_000,
+);
 
 it('says which seqs have other events in the feed than in the log', async () => {
   await emit(3);

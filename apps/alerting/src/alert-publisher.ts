@@ -38,16 +38,17 @@ export class AlertPublisher {
    * @param partitions log partitions that are caught up, so that an event that is not known to be in the log is not
    *   there
    * @param raised the events of alerts that this process has just raised, so that no process can have published them
+   * @param signal ends the work after the present batch
    * @returns how many alerts were published
    */
-  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>): Promise<number> {
+  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<number> {
     if (raised.size === 0 && !(await this.use.outbox.hasAny(partitions))) return 0;
     let published = 0;
     for (;;) {
       const options = { limit: BATCH, nowMs: this.use.clock.now(), logTopic: this.use.topics.log };
       const count = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
       published += count;
-      if (count < BATCH) return published;
+      if (count < BATCH || signal?.aborted === true) return published;
     }
   }
 

@@ -14,7 +14,7 @@ export interface CaughtUpDependencies {
   readonly topics: TopicNames;
   /** The sequencer's consumer group, with its prefix. */
   readonly sequencerGroup: string;
-  /** How long to wait for partitions that lag. */
+  /** How long to wait for partitions that lag, unless a call says it. */
   readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
@@ -37,8 +37,8 @@ export class CaughtUpPartitions {
    * @param among the partitions to look at; all by default
    * @throws when Kafka or Postgres cannot be reached: then the state of the remaining partitions is unknown
    */
-  async *find(among?: ReadonlySet<number>): AsyncGenerator<readonly number[]> {
-    const { positions, projection, folded, topics, sequencerGroup, patienceMs, signal } = this.use;
+  async *find(among?: ReadonlySet<number>, patienceMs = this.use.patienceMs): AsyncGenerator<readonly number[]> {
+    const { positions, projection, folded, topics, sequencerGroup, signal } = this.use;
     const deadline = performance.now() + patienceMs;
     const inboxEnds = await positions.ends(topics.inbox);
     const logEnds = new Map<number, number>();

@@ -14,12 +14,15 @@ import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { EarlySweeps, PREPARED_MS } from './early-sweeps.js';
 import { FoldedInbox } from './folded-inbox.js';
-import { Sweep, type Swept } from './sweep.js';
+import { Sweep, type SweepOptions, type Swept } from './sweep.js';
 
+/** How long a sweep waits for partitions that lag, milliseconds: the fold gathers records before it applies them. */
+const PATIENCE_MS = 5_000;
 /**
- * The least time that a sweep waits for partitions that lag, because the fold gathers records before it applies them.
+ * How long one more sweep waits for those. While a stage lags by less, alerts are late, but each is raised: sweeps that
+ * give up earlier would give up each time. A stage that lags by more raises an alert of its own.
  */
-const LEAST_PATIENCE_MS = 5_000;
+const LONGEST_PATIENCE_MS = 30_000;
 
 /** The consumer group of the fold. */
 const GROUP = 'alerting';
@@ -34,6 +37,10 @@ export class SweepRegularly extends RegularWork {
   readonly #admin: KeptAdmin;
   readonly #sweep: Sweep;
   readonly #early: EarlySweeps;
+  /** The sweep of partitions that lag; `null` while there is none. */
+  #patient: Promise<void> | null = null;
+  /** When each partition was last swept, epoch milliseconds. At first, when the process started. */
+  readonly #sweptAt: Map<number, number>;
 
   constructor(
     projection: ChatQueueProjection,
@@ -47,6 +54,9 @@ export class SweepRegularly extends RegularWork {
   ) {
     super({ everyMs: kit.config.sweepIntervalMs });
     const { config, topics, clock, logger, metrics } = kit;
+    const partitions = Array.from({ length: config.partitions }, (_, partition) => partition);
+    this.#sweptAt = new Map(partitions.map((partition) => [partition, clock.now()]));
+    this.#measure();
     this.#admin = new KeptAdmin(connection);
     const positions = new LogPositions(this.#admin);
     this.#writer = new PartitionWriter(connection);
@@ -57,7 +67,7 @@ export class SweepRegularly extends RegularWork {
         folded,
         topics,
         sequencerGroup: `${config.topicPrefix}-${SEQUENCER_GROUP}`,
-        patienceMs: Math.max(LEAST_PATIENCE_MS, config.sweepIntervalMs),
+        patienceMs: PATIENCE_MS,
         signal: this.#ending.signal,
       }),
       claims,
@@ -103,17 +113,46 @@ export class SweepRegularly extends RegularWork {
   override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
     await Promise.all([super.beforeApplicationShutdown(), this.#early.stop()]);
+    await this.#patient;
     await this.#admin.close();
     await this.#writer.close();
   }
 
-  protected async act(): Promise<number | undefined> {
+  protected async act(signal: AbortSignal): Promise<number | undefined> {
     const startedAt = performance.now();
     const nowMs = this.kit.clock.now();
-    this.#swept(await this.#sweep.round());
+    const { partitions } = await this.#sweepAll({ signal });
+    const lagging = [...this.#sweptAt.keys()].filter((partition) => !partitions.includes(partition));
+    if (lagging.length > 0) {
+      const options = { among: new Set(lagging), patienceMs: LONGEST_PATIENCE_MS, signal };
+      this.#patient ??= this.#sweepAll(options)
+        .then(
+          () => undefined,
+          (error: unknown) => {
+            if (!signal.aborted) this.failed(error);
+          },
+        )
+        .finally(() => {
+          this.#patient = null;
+        });
+    }
     this.#early.look(nowMs);
     const durationMs = Math.round(performance.now() - startedAt);
     return Math.max(0, this.kit.config.sweepIntervalMs - durationMs);
+  }
+
+  /** Sweeps the partitions until nothing is due. */
+  async #sweepAll(options: SweepOptions): Promise<Swept> {
+    const nowMs = this.kit.clock.now();
+    const swept = this.#swept(await this.#sweep.round(options));
+    for (const partition of swept.partitions) if (this.#sweptAt.has(partition)) this.#sweptAt.set(partition, nowMs);
+    this.#measure();
+    return swept;
+  }
+
+  #measure(): void {
+    const oldestMs = Math.min(...this.#sweptAt.values());
+    this.kit.metrics.set('gapless_alerting_swept_timestamp_seconds', {}, oldestMs / 1_000);
   }
 
   #swept(swept: Swept): Swept {

@@ -32,6 +32,10 @@ export interface Swept {
 }
 
 export interface SweepOptions {
+  /** How long to wait for partitions that lag, milliseconds. */
+  readonly patienceMs?: number;
+  /** Ends the sweep after the present batch. The next sweep of any process raises the rest. */
+  readonly signal?: AbortSignal;
   /** The log partitions to sweep; all by default. */
   readonly among?: ReadonlySet<number>;
   /** The most batches of a partition; by default the sweep goes on until nothing is left. */
@@ -59,14 +63,14 @@ export class Sweep {
    * @throws when Kafka or Postgres cannot be reached; a later sweep of any process publishes the alerts that were
    *   already raised
    */
-  async round({ among, batches = Infinity }: SweepOptions = {}): Promise<Swept> {
+  async round({ patienceMs, signal, among, batches = Infinity }: SweepOptions = {}): Promise<Swept> {
     const nowMs = this.use.clock.now();
     const swept = { partitions: [] as number[], raised: 0, published: 0, left: [] as number[], workedMs: 0 };
-    for await (const partitions of this.use.caughtUp.find(among)) {
+    for await (const partitions of this.use.caughtUp.find(among, patienceMs)) {
       swept.partitions.push(...partitions);
       for (const partition of partitions) this.#caughtUpTo.set(partition, nowMs);
       let open = partitions;
-      for (let batch = 0; batch < batches && open.length > 0; batch++) {
+      for (let batch = 0; batch < batches && open.length > 0 && signal?.aborted !== true; batch++) {
         await this.#exclusively(open, async () => {
           const startedAt = performance.now();
           // A later sweep that was caught up at the same moment has raised what this one is for.
@@ -75,7 +79,7 @@ export class Sweep {
           const toMs = Math.max(nowMs, Math.min(...open.map((partition) => this.#caughtUpTo.get(partition) ?? nowMs)));
           const { raised, full } = await this.#raise(open, toMs);
           swept.raised += raised.size;
-          swept.published += await this.use.publisher.publish(open, raised);
+          swept.published += await this.use.publisher.publish(open, raised, signal);
           swept.workedMs += Math.round(performance.now() - startedAt);
           for (const partition of open) if (!full.includes(partition)) this.#raisedTo.set(partition, toMs);
           open = full;

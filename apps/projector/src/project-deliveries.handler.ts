@@ -10,6 +10,7 @@ import {
   OrgLogEnds,
   parseAnchor,
   PositionSources,
+  topicRole,
   unreadableBatchRecord,
   type BatchContext,
   type Handled,
@@ -32,6 +33,7 @@ export class ProjectDeliveriesHandler {
     private readonly kit: StageKit,
   ) {
     const { topics, config } = kit;
+    kit.metrics.add('gapless_produced_records_total', { topic: topicRole(topics.deadLetter) }, 0);
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', (orgIds) => logEnds.of(orgIds));
     this.#place = new ProjectionPlace('deliveries', kit);

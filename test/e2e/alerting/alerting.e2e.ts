@@ -181,6 +181,23 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
     expect(await clearings()).toEqual([null, null]);
   });
 
+  it('raises its alert when transfers make what is known of it larger than an event may be', async () => {
+    const large = 'x'.repeat(200 * 1024);
+    await org.happens(
+      { event: 'handed_off', data: conversationData('cnv_1', { subject: large }) },
+      { event: 'transferred', data: { conversation: { id: 'cnv_1', first_message: large } } },
+    );
+    await suite.sweepAfter(60).round();
+    const [queued] = await expectRaised(['conversation.queued cnv_1']);
+    const { conversation, visitor } = queued?.data as Data;
+    expect(conversation.url).toBe('https://dashboard.example.com/conversations/cnv_1');
+    expect([large.startsWith(conversation.subject), large.startsWith(conversation.first_message)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(visitor).toEqual(conversationData('cnv_1').visitor);
+  });
+
   it('is not raised again by the sweep when a producer has raised it', async () => {
     await org.happens({ event: 'handed_off' }, { event: 'queued', afterSeconds: 40 });
     await suite.sweepAfter(299).round();
@@ -401,7 +418,7 @@ describe('mails of staff alerts', () => {
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
         metrics,
-      }).round();
+      }).round(new AbortController().signal);
     // A round leaves out alerts that another transaction holds at that moment.
     const bothAreTriedAfter = async (seconds: number) => {
       let tried = 0;

@@ -178,10 +178,11 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
     sign: /insert into alerts \(/,
     act: (tables, statement, parameters) => {
       const claimed = new Set<string>();
-      for (const { o, c, e, s, was, becomes } of statement.rowsOf(parameters, 'decided')) {
+      for (const { o, c, e, s, was, becomes, at } of statement.rowsOf(parameters, 'decided')) {
         const key = `${String(o)}/${String(c)}`;
         const row = tables.waiting.get(key);
         if (row === undefined || row.entry_id !== e || row.seq !== Number(s) || row.stage !== was) continue;
+        if ((becomes === 1 ? row.first_due_ms : row.second_due_ms) > Number(at)) continue;
         tables.waiting.set(key, { ...row, stage: becomes as AlertStage });
         claimed.add(key);
       }

@@ -2,12 +2,15 @@ import { mailRetryDelayMs, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
-import type { MailTransport } from './mail-transport.js';
+import { CONNECTIONS, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
-const BATCH = 20;
-/** How long a mail is reserved for the process that sends it: longer than its SMTP timeouts let an attempt take. */
+/** A mail that waited for a connection would lose a part of the time for which it is held. */
+const BATCH = CONNECTIONS;
+/** How long a mail is reserved for the process that sends it. Only a server that is slow at every step takes longer. */
 const HELD_MS = 120_000;
+/** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
+const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;
 const ATTEMPTS = 'gapless_alert_mails_total';
 
@@ -29,16 +32,17 @@ export class MailRounds {
     for (const outcome of ['sent', 'retry', 'exhausted']) use.metrics.add(ATTEMPTS, { outcome }, 0);
   }
 
-  /** @returns how many mails were tried */
-  async round(): Promise<number> {
+  /** @returns how many mails were tried until none was due, or the signal was aborted */
+  async round(signal: AbortSignal): Promise<number> {
     let tried = 0;
-    for (;;) {
+    while (!signal.aborted) {
       const nowMs = this.use.clock.now();
       const mails = await this.use.mails.take(nowMs, nowMs + HELD_MS, BATCH);
       await Promise.all(mails.map((mail) => this.#attempt(mail)));
       tried += mails.length;
-      if (mails.length < BATCH) return tried;
+      if (mails.length < BATCH) break;
     }
+    return tried;
   }
 
   async #attempt(mail: AlertMail): Promise<void> {
@@ -56,6 +60,9 @@ export class MailRounds {
 
   async #send(mail: AlertMail): Promise<MailOutcome> {
     if (mail.emails.length === 0) return { kind: 'unwanted' };
+    if (this.use.clock.now() - mail.raisedAtMs > LONGEST_WAIT_MS) {
+      return { kind: 'failed', error: 'the alert is too old to be useful', retryAtMs: undefined };
+    }
     try {
       await this.use.transport.send(staffMail(mail, this.use.context));
       return { kind: 'sent' };

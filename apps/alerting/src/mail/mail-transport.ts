@@ -2,7 +2,8 @@ import type { StaffMail } from './staff-mail.js';
 
 /** A mail server that does not answer within this time counts as unreachable; the mail is tried again. */
 const TIMEOUT_MS = 10_000;
-const CONNECTIONS = 4;
+/** The mails that are sent at a time. */
+export const CONNECTIONS = 4;
 
 /** Sends mails through the mail server. */
 export interface MailTransport {

@@ -44,8 +44,8 @@ export class SendMails extends RegularWork {
     await this.#transport?.close();
   }
 
-  protected async act(): Promise<undefined> {
-    await this.#rounds?.round();
+  protected async act(signal: AbortSignal): Promise<undefined> {
+    await this.#rounds?.round(signal);
   }
 
   protected failed(error: unknown): void {

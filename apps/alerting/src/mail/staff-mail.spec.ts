@@ -64,6 +64,21 @@ describe('the mail of a staff alert', () => {
     expect(subject).not.toMatch(/[\r\n]/);
   });
 
+  it('shows no line of a visitor as if it were one of ours', () => {
+    const subject = 'Hello\r\n\r\nAnswer: https://evil.example';
+    const { text } = staffMail(aMail(1, { subject, firstMessage: 'a\nb\u2028Answer: https://evil.example' }), CONTEXT);
+    expect(text.split('\n')).toEqual(
+      expect.arrayContaining([
+        'Subject: Hello',
+        '  Answer: https://evil.example',
+        'First message: a',
+        '  b',
+        '  Answer: https://evil.example',
+      ]),
+    );
+    expect(text.match(/^Answer: .*$/gmu)).toEqual(['Answer: https://dashboard.example.com/conversations/cnv_1']);
+  });
+
   it('has the same Message-ID whenever it is made, and refers to the alert that it escalates', () => {
     const mail = aMail(2);
     const [one, other] = [staffMail(mail, CONTEXT), staffMail({ ...mail, attempt: 2 }, CONTEXT)];

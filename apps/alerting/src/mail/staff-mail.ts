@@ -74,8 +74,13 @@ function factsOf(data: AlertData): readonly (readonly [label: string, value: str
   ].flatMap(([label = '', value = '']) => (value === '' ? [] : [[label, value] as const]));
 }
 
+/** Keeps the further lines of a visitor's text apart: none may look like the link to the chat. */
+function indented(text: string): string {
+  return text.trim().replaceAll(/[\r\n\v\f\u0085\u2028\u2029]+/gu, '\n  ');
+}
+
 function textOf(headline: string, mail: AlertMail, footer: string): string {
-  const facts = factsOf(mail.data).map(([label, value]) => `${label}: ${value}`);
+  const facts = factsOf(mail.data).map(([label, value]) => `${label}: ${indented(value)}`);
   return [headline, '', ...facts, '', `Answer: ${mail.data.conversation.url}`, '', footer, ''].join('\n');
 }
 

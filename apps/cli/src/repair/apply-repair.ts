@@ -59,6 +59,7 @@ async function repairPartition(
   const over = plan.isLogBehind ? [...log.idsKeys].map((key) => ({ key, value: null })) : [];
   await writeAll(writer, topics.sequences, partition, [...over, ...snapshots, checkpointRecord(place, true)]);
   if (plan.isLogBehind || putBack.length > 0) {
+    await new FeedRepair(store).foldQueuesAgain(plan.queueSeqs);
     await new FeedRepair(store).foldAgain(plan.lastSeqs, {
       topic: topics.log,
       partition,

@@ -25,6 +25,8 @@ export interface PartitionPlan {
   readonly putBack: readonly StoredEvent[];
   /** The last seq that the log has of each org in `putBack`. */
   readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
+  /** The last seq that the log has of each org whose queue of waiting chats has folded later ones. */
+  readonly queueSeqs: ReadonlyMap<OrgId, Seq>;
   /** Whether the log ends before a place that Postgres or the checkpoint remembers. */
   readonly isLogBehind: boolean;
   /** The last seq of each org, if the checkpoint is lost and the log is pruned; otherwise empty. */
@@ -56,10 +58,15 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
   const { connection, topics, store } = installation;
   const contents = await readLogContents(installation);
   const heads = await new FeedRepair(store).heads();
+  const queueSeqs = await new FeedRepair(store).queueSeqs();
   const projected = await projectedPositions(store, 'feed', topics.log, parseAnchor);
-  const places = await checkPositions(connection, topics.log, projected);
+  const queued = await projectedPositions(store, CHAT_QUEUE_PROJECTION, topics.log, parseAnchor);
+  const checked = await Promise.all(
+    [projected, queued].map((positions) => checkPositions(connection, topics.log, positions)),
+  );
   const isBehind = (log: LogContents) =>
-    places.get(log.partition)?.verdict.kind === 'went back' || log.end < log.checkpointedLogOffset;
+    checked.some((found) => found.get(log.partition)?.verdict.kind === 'went back') ||
+    log.end < log.checkpointedLogOffset;
   const putBack = await findPutBack(installation, contents, { heads, isBehind });
   for (const log of contents) {
     for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idFingerprint(orgId, id));
@@ -80,6 +87,13 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
       inbox,
       putBack: events,
       lastSeqs: new Map(events.map(({ orgId }) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE])),
+      queueSeqs: new Map(
+        [...queueSeqs]
+          .filter(
+            ([orgId, seq]) => connection.isPlaceOf(orgId, partition) && seq > (log.lastSeqs.get(orgId) ?? SEQ_NONE),
+          )
+          .map(([orgId]) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE]),
+      ),
       isLogBehind,
       lostSeqs: isLost ? greatestSeqs(log, ownHeads) : new Map<OrgId, Seq>(),
       unread: isLost && !isLogBehind ? unreadRecords(log, projected.get(partition)) : 0,
@@ -89,6 +103,7 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
   const { moved, running } = await readGroups(installation, partitions);
   const knownEnds = (partition: number) => [
     projected.get(partition)?.next ?? 0,
+    queued.get(partition)?.next ?? 0,
     ...moved.filter((place) => place.topic === topics.log && place.partition === partition).map(({ from }) => from),
   ];
   const lostFacts = await findLostFacts(installation);

@@ -3,6 +3,7 @@ import { aConversationId, handedOff, HANDED_OFF_AT_MS, happened } from '../../..
 import type { EventId } from '../kernel/index.js';
 import { foldConversation, type WaitingConversation } from './chat-queue.js';
 import type { ConversationEvent } from './conversation-event.js';
+import type { SnapshotChange } from './conversation-snapshot.js';
 
 function fold(events: readonly ConversationEvent[]): WaitingConversation | undefined {
   return events.reduce<WaitingConversation | undefined>(
@@ -54,6 +55,22 @@ describe('a conversation in the queue', () => {
     const whileWaiting = foldConversation(fold([handedOff(), alerted(2, 2)]), again, null);
     expect(whileWaiting.waiting).toMatchObject(expected);
     expect(whileWaiting.ended).toMatchObject({ entry: handedOff().id, how: 'handed_off' });
+  });
+
+  it('keeps its texts as they are while an alerting event can repeat them, and shortens them then', () => {
+    const transferred = (seq: number, snapshot: SnapshotChange) => happened({ kind: 'transferred', snapshot }, { seq });
+    const known = { subject: 's'.repeat(200 * 1024), widget: { id: 'wid_1', name: 'Shop' } };
+    const one = [handedOff(), transferred(2, known)];
+    expect(fold(one)?.snapshot).toMatchObject(known);
+    const control = '\u0001'.repeat(256 * 1024);
+    const visitor = { id: control, name: control, email: control, verified: true, locale: control, country: control };
+    const place = { id: control, name: control };
+    const texts = { firstMessage: control, url: control, channel: control, widget: place, department: place, visitor };
+    const shortened = fold([...one, transferred(3, texts)])?.snapshot;
+    expect(JSON.stringify(shortened).length).toBeLessThan(255 * 1024);
+    expect(shortened).toMatchObject({ subject: known.subject.slice(0, 2_600), visitor: { verified: true } });
+    const split = fold([...one, transferred(3, { firstMessage: `${'a'.repeat(2_599)}${'😀'.repeat(64 * 1024)}` })]);
+    expect(split?.snapshot.firstMessage).toBe('a'.repeat(2_599));
   });
 
   it('is not alerted by the event of an earlier stay that comes late', () => {

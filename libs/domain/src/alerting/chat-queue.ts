@@ -1,6 +1,6 @@
 import type { ConversationId, EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
 import type { ConversationEvent, Departure } from './conversation-event.js';
-import { wholeSnapshot, type ConversationSnapshot } from './conversation-snapshot.js';
+import { fittingSnapshot, wholeSnapshot, type ConversationSnapshot } from './conversation-snapshot.js';
 
 /** The highest alert threshold that a conversation has been alerted for; 0: none. */
 export type AlertStage = 0 | 1 | 2;
@@ -61,7 +61,7 @@ export function foldConversation(
           waitingSinceMs: event.occurredAtMs,
           stage: 0,
           widgetId: event.widgetId,
-          snapshot: wholeSnapshot(event.conversationId, change.snapshot),
+          snapshot: fittingSnapshot(wholeSnapshot(event.conversationId, change.snapshot)),
           seq: event.seq,
         },
         ended: end('handed_off'),
@@ -73,7 +73,7 @@ export function foldConversation(
         waiting: waiting && {
           ...waiting,
           widgetId: event.widgetId ?? waiting.widgetId,
-          snapshot: { ...waiting.snapshot, ...change.snapshot },
+          snapshot: fittingSnapshot({ ...waiting.snapshot, ...change.snapshot }),
           seq: event.seq,
         },
         ended: undefined,

@@ -30,6 +30,15 @@ export interface ConversationSnapshot {
 /** The members of a snapshot that an event sets. Absent members stay as they are. */
 export type SnapshotChange = Partial<ConversationSnapshot>;
 
+/**
+ * The largest snapshot, bytes of JSON. An alerting event repeats it, and must not be larger than an event may be: it
+ * would become a dead letter, and nobody would be alerted. One hand-off never has more, but transfers may add to it.
+ */
+const LARGEST_SNAPSHOT_BYTES = 255 * 1024;
+/** The most characters of each text of a snapshot that is too large: all of them fit, however JSON escapes them. */
+const SHORTENED_TEXT = 2_600;
+const HALF_CHARACTER = /\p{Surrogate}$/u;
+
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -102,6 +111,16 @@ export function readSnapshotChange(data: JsonObject): SnapshotChange {
     ...(department === undefined ? {} : { department }),
     ...(visitor === undefined ? {} : { visitor }),
   };
+}
+
+/** Returns the snapshot, with shortened texts if it is too large for an alerting event. */
+export function fittingSnapshot(snapshot: ConversationSnapshot): ConversationSnapshot {
+  if (Buffer.byteLength(JSON.stringify(snapshot)) <= LARGEST_SNAPSHOT_BYTES) return snapshot;
+  return JSON.parse(
+    JSON.stringify(snapshot, (_name, value: unknown) =>
+      typeof value === 'string' ? value.slice(0, SHORTENED_TEXT).replace(HALF_CHARACTER, '') : value,
+    ),
+  ) as ConversationSnapshot;
 }
 
 /**

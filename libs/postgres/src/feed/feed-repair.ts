@@ -56,6 +56,25 @@ export class FeedRepair {
     return new Map(found.flat().map((row) => [row.org_id, seqFromText(row.last_seq)]));
   }
 
+  /** Returns the last seq that the queue of waiting chats of each org has folded. */
+  async queueSeqs(): Promise<ReadonlyMap<OrgId, Seq>> {
+    const rows = await this.store.query<{ org_id: OrgId; last_seq: string }>(
+      'select org_id, last_seq from chat_queues',
+    );
+    return new Map(rows.map((row) => [row.org_id, seqFromText(row.last_seq)]));
+  }
+
+  /** Makes the queues of the orgs fold events after these seqs again: later ones that they have folded are lost. */
+  async foldQueuesAgain(seqs: ReadonlyMap<OrgId, Seq>): Promise<void> {
+    await this.store.query(
+      `with known as (select * from unnest($1::uuid[], $2::bigint[]) as known(org_id, seq)), lowered as (
+         update chat_queues q set last_seq = known.seq from known where q.org_id = known.org_id and q.last_seq > known.seq
+       )
+       select 1`,
+      [[...seqs.keys()], [...seqs.values()]],
+    );
+  }
+
   /**
    * Returns the events of the orgs of a partition after these seqs, each org's in order, in the order of their append.
    */

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { DEFAULT_LIVE_CHAT_SETTINGS, decideAlerts } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { AlertClaims } from './alert-claims.js';
+import { LiveChatSettingsRecords } from './live-chat-settings-records.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 
@@ -53,3 +55,28 @@ it('returns as many due chats of each partition, however many another one has', 
     [1, 1],
   ]);
 });
+
+it.each([
+  [0, 60, 300, true],
+  [0, 61, 301, false],
+  [1, 60, 300, true],
+  [1, 60, 301, false],
+] as const)(
+  'claims at stage %i by the thresholds of the moment, %i s and %i s: %s',
+  async (stage, firstAlertSeconds, secondAlertSeconds, isClaimed) => {
+    await waits(0, stage, 0);
+    const waitedSeconds = stage === 0 ? 60 : 300;
+    await store.query('update waiting_conversations set waiting_since = $1', [
+      new Date(NOW_MS - waitedSeconds * 1_000),
+    ]);
+    const [due] = await claims.due([0], NOW_MS, 1);
+    const { orgId, partition, queue, settings } = due!;
+    const { staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
+    const changed = { firstAlertSeconds, secondAlertSeconds, staffAlerts };
+    await new LiveChatSettingsRecords(store).replace(orgId, changed, new Date(NOW_MS));
+    const alerts = decideAlerts(queue, settings, NOW_MS);
+    expect(alerts).toHaveLength(1);
+    const raised = await claims.claim([{ waiting: queue.waiting[0]!, partition, alerts, mails: false }]);
+    expect(raised.size).toBe(isClaimed ? 1 : 0);
+  },
+);

@@ -55,16 +55,18 @@ const THRESHOLDS = `
   )`;
 
 /**
- * Does not claim a conversation that has changed since it was read: the next sweep decides again. A claim never waits
+ * Does not claim a conversation that has changed since it was read, or whose threshold a setting has moved beyond the
+ * time of the decision: the next sweep decides again. A claim never waits
  * for another one, so claims cannot block each other.
  */
 const CLAIM = `
   with decided as (
-    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::smallint[], $6::smallint[])
-      as decided(o, c, e, s, was, becomes)
+    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::smallint[], $6::smallint[],
+      $18::bigint[]) as decided(o, c, e, s, was, becomes, at)
   ), held as (
     select o, c, becomes from waiting_conversations w
     join decided on w.org_id = o and w.conversation_id = c and w.entry_id = e and w.seq = s and w.stage = was
+      and case becomes when 1 then w.first_due_at else w.second_due_at end <= to_timestamp(at / 1000.0)
     for update of w skip locked
   ), claimed as (
     update waiting_conversations w set stage = becomes from held where w.org_id = o and w.conversation_id = c
@@ -129,6 +131,7 @@ export class AlertClaims {
     const decided = claims.map(({ waiting, alerts }) => ({
       ...waiting,
       becomes: alerts.at(-1)?.stage ?? waiting.stage,
+      atMs: alerts.at(-1)?.raisedAtMs ?? 0,
     }));
     const raised = claims.flatMap(({ alerts, partition, mails }) =>
       alerts.map((alert) => ({ ...alert, partition, mailState: mails && alert.tellsStaff ? 'pending' : 'none' })),
@@ -151,6 +154,7 @@ export class AlertClaims {
       raised.map((one) => JSON.stringify(one.data)),
       raised.map((one) => one.tellsStaff),
       raised.map((one) => one.mailState),
+      decided.map((one) => one.atMs),
     ]);
     return new Set(rows.map((row) => row.event_id));
   }

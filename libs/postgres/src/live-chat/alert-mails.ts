@@ -19,7 +19,7 @@ export interface AlertMail {
   readonly data: AlertData;
   /** The id of the alert that this one escalates, or null. */
   readonly earlierAlertId: AlertId | null;
-  /** The recipients by the org's current settings; empty if there are none. */
+  /** The recipients by the org's current settings; empty if there are none, or if nobody waits for a retry any more. */
   readonly emails: readonly string[];
   /** The number of the attempt, from 1. */
   readonly attempt: number;
@@ -28,7 +28,7 @@ export interface AlertMail {
 /** The outcome of an attempt. */
 export type MailOutcome =
   | { readonly kind: 'sent' }
-  /** The alert has no recipients any more. */
+  /** The alert has no recipients any more, or its chat was answered before a retry. */
   | { readonly kind: 'unwanted' }
   | { readonly kind: 'failed'; readonly error: string; readonly retryAtMs: number | undefined };
 
@@ -62,9 +62,10 @@ export class AlertMails {
        ), taken as (
          update alerts a set mail_attempts = a.mail_attempts + 1, mail_due_at = to_timestamp($2 / 1000.0)
          from due where a.org_id = due.org_id and a.event_id = due.event_id
-         returning a.org_id, a.event_id, a.conversation_id, a.entry_id, a.stage, a.raised_at, a.data, a.mail_attempts
+         returning a.org_id, a.event_id, a.conversation_id, a.entry_id, a.stage, a.raised_at, a.data, a.mail_attempts,
+           a.mail_attempts > 1 and a.cleared_at is not null as is_over
        )
-       select taken.*, case when s.staff_alerts_enabled then s.staff_alert_emails else '{}' end as emails
+       select taken.*, case when s.staff_alerts_enabled and not taken.is_over then s.staff_alert_emails else '{}' end as emails
        from taken left join live_chat_settings s on s.org_id = taken.org_id
        order by taken.raised_at, taken.stage`,
       [nowMs, heldUntilMs, limit],

@@ -177,7 +177,7 @@ export const METRICS = {
 
   gapless_attempts_total: {
     kind: 'counter',
-    help: 'Attempts by outcome (delivered, retry, exhausted) and by class of error.',
+    help: 'Attempts by outcome (delivered, retry, exhausted) and by class of error. A request with a batch of events is one.',
     labels: ['outcome', 'error'],
   },
   gapless_push_duration_seconds: {
@@ -291,6 +291,11 @@ export const METRICS = {
     kind: 'counter',
     help: 'Alerts for live chats that wait too long, by stage: 1, and 2 for the escalation.',
     labels: ['stage'],
+  },
+  gapless_alerting_swept_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'Time up to which all waiting chats were looked at, or of the start of the process. Each alerting process looks at all.',
+    labels: [],
   },
   gapless_alert_mails_total: {
     kind: 'counter',

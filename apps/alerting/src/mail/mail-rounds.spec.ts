@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { foldConversation, raiseAlert } from '#libs/domain';
+import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
+import { createLogger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
+import { handedOff, HANDED_OFF_AT_MS } from '../../../../test/support/conversations.js';
+import { MailRounds } from './mail-rounds.js';
+import { CONNECTIONS } from './mail-transport.js';
+
+const RAISED_AT_MS = HANDED_OFF_AT_MS + 60_000;
+
+function aMail(nth: number): AlertMail {
+  const { waiting } = foldConversation(undefined, handedOff({ seq: nth }), null);
+  const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, tellsStaff: true });
+  return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1 };
+}
+
+/** Rounds over so many due mails, so long after they were raised. */
+function theRounds(due: number, afterMs = 0) {
+  const mails = Array.from({ length: due }, (_, nth) => aMail(nth + 1));
+  const outcomes: MailOutcome[] = [];
+  const ending = new AbortController();
+  const sending = { now: 0, most: 0, sent: 0 };
+  const rounds = new MailRounds({
+    mails: {
+      take: (_now: number, _until: number, limit: number) => Promise.resolve(mails.splice(0, limit)),
+      settle: (_mail: AlertMail, outcome: MailOutcome) => Promise.resolve(outcomes.push(outcome)),
+    } as unknown as AlertMails,
+    transport: {
+      async send() {
+        sending.most = Math.max(sending.most, ++sending.now);
+        await new Promise((resolve) => setImmediate(resolve));
+        sending.now--;
+        sending.sent++;
+      },
+      close: () => Promise.resolve(),
+    },
+    context: { from: 'alerts@gapless.example', publicUrl: null },
+    clock: { now: () => RAISED_AT_MS + afterMs },
+    logger: createLogger('silent', 'test'),
+    metrics: new Metrics(),
+  });
+  return { rounds, outcomes, ending, sending };
+}
+
+describe('a round of mails', () => {
+  it('takes no mail that would wait for a connection while it is held', async () => {
+    const { rounds, ending, sending } = theRounds(3 * CONNECTIONS);
+    expect(await rounds.round(ending.signal)).toBe(3 * CONNECTIONS);
+    expect(sending).toEqual({ now: 0, most: CONNECTIONS, sent: 3 * CONNECTIONS });
+  });
+
+  it('ends with the mails under way when the process ends', async () => {
+    const { rounds, ending, sending } = theRounds(100);
+    const round = rounds.round(ending.signal);
+    ending.abort();
+    expect(await round).toBe(CONNECTIONS);
+    expect(sending.sent).toBe(CONNECTIONS);
+  });
+
+  it('gives up a mail that waited for hours, as one from a backup has', async () => {
+    const { rounds, outcomes, ending, sending } = theRounds(1, 3 * 3_600_000);
+    await rounds.round(ending.signal);
+    expect(sending.sent).toBe(0);
+    expect(outcomes).toEqual([{ kind: 'failed', error: expect.any(String), retryAtMs: undefined }]);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect, it } from '@jest/globals';
+import { DEFAULT_LIVE_CHAT_SETTINGS, foldConversation, type EventId } from '#libs/domain';
+import type { AlertClaim, AlertClaims } from '#libs/postgres';
+import { createLogger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
+import { handedOff, HANDED_OFF_AT_MS } from '../../../test/support/conversations.js';
+import type { AlertPublisher } from './alert-publisher.js';
+import type { CaughtUpPartitions } from './caught-up-partitions.js';
+import { Sweep } from './sweep.js';
+
+/** A sweep of a partition where chats are due however many it has alerted to. */
+function aSweepWithoutEnd(published: () => void): Sweep {
+  return new Sweep({
+    caughtUp: {
+      find: () =>
+        (async function* () {
+          yield await Promise.resolve([0]);
+        })(),
+    } as unknown as CaughtUpPartitions,
+    claims: {
+      due: (_partitions: readonly number[], _nowMs: number, limit: number) => {
+        const waiting = Array.from(
+          { length: limit },
+          (_, nth) => foldConversation(undefined, handedOff({ conversation: nth, seq: nth }), null).waiting!,
+        );
+        const [{ orgId }] = waiting as [(typeof waiting)[number]];
+        return Promise.resolve([
+          { orgId, partition: 0, queue: { depth: limit, waiting }, settings: DEFAULT_LIVE_CHAT_SETTINGS },
+        ]);
+      },
+      claim: (claims: readonly AlertClaim[]) =>
+        Promise.resolve(new Set(claims.flatMap(({ alerts }) => alerts.map(({ eventId }) => eventId)))),
+    } as unknown as AlertClaims,
+    publisher: {
+      publish: (_partitions: readonly number[], raised: ReadonlySet<EventId>) => {
+        published();
+        return Promise.resolve(raised.size);
+      },
+    } as unknown as AlertPublisher,
+    mails: false,
+    clock: { now: () => HANDED_OFF_AT_MS + 60_000 },
+    logger: createLogger('silent', 'test'),
+    metrics: new Metrics(),
+  });
+}
+
+it('ends after the present batch when the process ends, and leaves the rest to others', async () => {
+  const ending = new AbortController();
+  let batches = 0;
+  const sweep = aSweepWithoutEnd(() => {
+    if (++batches === 3) ending.abort();
+  });
+  expect(await sweep.round({ signal: ending.signal })).toMatchObject({ raised: 1_500, published: 1_500, left: [0] });
+});
