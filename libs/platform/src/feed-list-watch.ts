@@ -9,9 +9,9 @@ import {
   SecretCipher,
   Store,
   type FeedListLook,
-  type FeedServer,
 } from '#libs/postgres';
 import type { Config, Logger } from '#libs/runtime';
+import { NextFeedList } from './next-feed-list.js';
 import { RegularWork } from './regular-work.js';
 import { CONFIG, LOGGER } from './tokens.js';
 
@@ -23,14 +23,6 @@ const HOLDS_MS = 5_000;
 const LOOK_EVERY_ANNOUNCED_MS = 150;
 const HOLDS_ANNOUNCED_MS = 600;
 const LOOK_EVERY_CLOSED_MS = 30;
-const OPEN_AGAIN_AFTER_MS = 2_000;
-
-/** The next list, whose databases are opened before the feed moves to them. */
-interface NextList {
-  readonly id: string;
-  servers: readonly FeedServer[];
-  isOpen: boolean;
-}
 
 /**
  * Follows the list of databases that holds the feed. While it changes, nothing in this process reads or writes the feed,
@@ -43,8 +35,7 @@ export class FeedListWatch extends RegularWork {
   #hasEnded = false;
   #reported = '';
   #looking: Promise<FeedListLook | undefined> | null = null;
-  #next: NextList | null = null;
-  #triedAtMs = -Infinity;
+  readonly #next: NextFeedList;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -55,6 +46,14 @@ export class FeedListWatch extends RegularWork {
   ) {
     super({ everyMs: LOOK_EVERY_MS });
     this.#probe = new PostgresProbe({ databaseUrl: config.databaseUrl, applicationName: LOOKS_AT_FEED_LIST });
+    this.#next = new NextFeedList({
+      serversOf: (id) => lists.serversOf(id, cipher),
+      isMain: (server) => server.store === store,
+      onFailure: (error) => {
+        logger.error({ err: error }, 'feed_list.next_cannot_be_opened');
+      },
+      nowMs: () => performance.now(),
+    });
   }
 
   /** Uses the list that is served, whatever the settings say. @throws InstallationMismatchError */
@@ -77,7 +76,7 @@ export class FeedListWatch extends RegularWork {
     this.#hasEnded = true;
     await this.#looking?.catch(() => undefined);
     this.#probe.close();
-    await this.#forgetNext();
+    await this.#next.leave();
     // Work that still runs needs no further look.
     this.store.feed.lookedAt(Infinity, false);
   }
@@ -121,53 +120,20 @@ export class FeedListWatch extends RegularWork {
 
   async #change(id: string): Promise<void> {
     const { feed } = this.store;
-    const next = this.#next;
-    if (next?.id === id) {
-      this.#next = null;
-      feed.use(id, next.servers, next.isOpen);
-    } else {
-      const servers = await this.lists.serversOf(id, this.cipher);
-      if (servers === undefined) throw new Error('the list of databases has just changed');
-      feed.use(id, servers);
-    }
+    const opened = this.#next.take(id);
+    const servers = opened ?? (await this.lists.serversOf(id, this.cipher));
+    if (servers === undefined) throw new Error('the list of databases has just changed');
+    feed.use(id, servers, opened !== undefined);
     this.logger.info({ servers: feed.all.map(({ name }) => name) }, 'feed_list.changed');
   }
 
   /** Opens the databases of the next list. The command waits until each process has. */
   async #prepare(look: FeedListLook | undefined): Promise<void> {
     const id = look?.is_announced === true ? look.next_id : null;
-    if (this.#next !== null && this.#next.id !== id) await this.#forgetNext();
-    if (id === null) return;
-    if (this.#next?.isOpen === true) {
-      // Each time, because a new connection has another name.
+    await this.#next.prepare(id);
+    // Each time, because a new connection has another name.
+    if (id !== null && this.#next.isOpen(id)) {
       await this.#probe.query(`set application_name to '${LOOKS_AT_FEED_LIST} ${id}'`);
-      return;
     }
-    if (performance.now() - this.#triedAtMs < OPEN_AGAIN_AFTER_MS) return;
-    this.#triedAtMs = performance.now();
-    // Not awaited: opening takes longer than a look holds.
-    void this.#open(id).catch((error: unknown) => {
-      this.logger.error({ err: error }, 'feed_list.next_cannot_be_opened');
-    });
-  }
-
-  async #open(id: string): Promise<void> {
-    if (this.#next === null) {
-      const servers = await this.lists.serversOf(id, this.cipher);
-      if (servers === undefined) return;
-      this.#next = { id, servers, isOpen: false };
-    }
-    const next = this.#next;
-    await Promise.all(next.servers.filter(({ store }) => store !== this.store).map(({ store }) => store.openNow()));
-    next.isOpen = true;
-  }
-
-  async #forgetNext(): Promise<void> {
-    const next = this.#next;
-    this.#next = null;
-    if (next === null) return;
-    await Promise.all(
-      next.servers.filter(({ store }) => store !== this.store).map(({ store }) => store.close().catch(() => undefined)),
-    );
   }
 }

@@ -382,6 +382,8 @@ describe('the tools', () => {
       endpoints: [{ id, health: { status: 'healthy' } }],
       has_more: false,
     });
+    expect(await agent.call('list_endpoints', { after: id })).toEqual({ endpoints: [], has_more: false });
+    expect(await agent.failure('list_endpoints', { after: 'whe_1' })).toContain('validation_failed');
     await org.api.request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
     await emitted(org, [{ event: 'ticket.created', data: {} }]);
     await eventually(async () => {

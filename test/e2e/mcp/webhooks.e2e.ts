@@ -604,6 +604,24 @@ describe('a callback', () => {
     });
   });
 
+  it('gets no subscription of a key that was revoked while it was asked', async () => {
+    const { id: keyId, key } = await aKeyOf(org, ['events:read']);
+    const agent = await Agent.connect(app.url, key);
+    let agree: () => void = () => undefined;
+    receiver.answer = (request, response, received) => {
+      agree = () => void agrees(request, response, received);
+    };
+    const asking = agent.refusal('events/subscribe', params(aSecret()));
+    await eventually(() => {
+      expect(receiver.received).toHaveLength(1);
+    });
+    await new ApiKeyRecords(store()).revoke(keyId as never, new Date());
+    agree();
+    expect((await asking).error).toMatchObject({ code: -32_024, data: { reason: 'invalid_api_key' } });
+    expect(await store().query('select 1 from mcp_subscriptions where org_id = $1', [org.orgId])).toEqual([]);
+    await agent.close();
+  });
+
   it('that does not agree gets nothing, and its answer is not shown', async () => {
     const cases: readonly (readonly [Answer, string])[] = [
       [(_request, response) => response.end('a secret of the receiver'), 'challenge_failed'],

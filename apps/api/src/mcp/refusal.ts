@@ -8,6 +8,7 @@ import { failureOf, type Failure } from '../problems/failure.js';
 
 const NAMES: Readonly<Partial<Record<Failure['code'], McpErrorName>>> = {
   not_found: 'NotFound',
+  invalid_api_key: 'Forbidden',
   insufficient_scope: 'Forbidden',
   rate_limited: 'ResourceExhausted',
   malformed_request: 'InvalidParams',

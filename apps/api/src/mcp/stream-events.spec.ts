@@ -131,12 +131,16 @@ describe('a stream', () => {
     ]);
   });
 
-  it('ends once the key is revoked', async () => {
-    const messages = await messagesOf([null, aPage([6], 1, 6)], { isInForce: false });
-    expect(messages.map(short)).toEqual([
-      ['active', at(5), false],
-      ['terminated', undefined, undefined],
-    ]);
-    expect(messages[1]?.params['error']).toMatchObject({ code: -32_024, data: { reason: 'Access revoked' } });
+  it('ends once the key is revoked, and before events', async () => {
+    released = 0;
+    for (const next of [null, aPage([6], 1, 6)]) {
+      const messages = await messagesOf([next, aPage([7], 1, 7)], { isInForce: false });
+      expect(messages.map(short)).toEqual([
+        ['active', at(5), false],
+        ['terminated', undefined, undefined],
+      ]);
+      expect(messages[1]?.params['error']).toMatchObject({ code: -32_024, data: { reason: 'Access revoked' } });
+    }
+    expect(released).toBe(1);
   });
 });

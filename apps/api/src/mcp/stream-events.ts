@@ -10,7 +10,7 @@ import { eventOccurrence } from './event-occurrence.js';
 import type { Exchange } from './exchange.js';
 import { Subscriptions, type SubscriptionParams } from './subscription.js';
 
-/** The extension wants a heartbeat every 30 s at least. With each of them, the key is checked again. */
+/** The extension wants a heartbeat every 30 s at least. Before each of them, the key is checked again. */
 const HEARTBEAT_MS = 15_000;
 const PAGE_EVENTS = 100;
 const NOTHING = Buffer.alloc(0);
@@ -61,6 +61,12 @@ export class StreamEvents {
     const followed = { ...selection, since, limit: PAGE_EVENTS };
     for await (const page of this.follower.follow(orgId, followed, read, HEARTBEAT_MS, signal)) {
       try {
+        // Also before events: a notification of the key's end may be late, and its expiry has none.
+        if (!(await exchange.isInForce())) {
+          const error = mcpError('Forbidden', 'The API key is revoked or expired.', { reason: 'Access revoked' });
+          yield { method: 'notifications/events/terminated', params: { error } };
+          return;
+        }
         if (state.gapTo !== null) yield this.#active(exchange, state.gapTo, true);
         state.gapTo = null;
         for (const item of eventsOfStream(page?.held?.text ?? NOTHING)) {
@@ -72,11 +78,6 @@ export class StreamEvents {
         page?.held?.release();
       }
       if (page !== null) continue;
-      if (!(await exchange.isInForce())) {
-        const error = mcpError('Forbidden', 'The API key is revoked or expired.', { reason: 'Access revoked' });
-        yield { method: 'notifications/events/terminated', params: { error } };
-        return;
-      }
       yield { method: 'notifications/events/heartbeat', params: { cursor: this.cursors.at(orgId, state.checkedTo) } };
     }
   }

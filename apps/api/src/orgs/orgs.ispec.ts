@@ -434,6 +434,31 @@ describe('deleting an organization', () => {
     expect((await ask('GET', '/api/v1/external/webhooks', undefined, other)).data).toEqual([]);
     expect(await new ApiKeyRecords(store).list(orgId)).toHaveLength(1);
   });
+
+  it('leaves no endpoint to a visitor of the portal who waits for it', async () => {
+    const orgId = anOrgId();
+    const link = await ask('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes: ['webhooks:write'] });
+    const opened = await fetch(`${app.url}/api/v1/portal/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ link_token: (link.data as { url: string }).url.split('#')[1] }),
+    });
+    const { data } = (await opened.json()) as { data: { token: string } };
+    const [deleted, created] = await store.transaction(async (runner) => {
+      await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [orgId]);
+      const deletes = ask('DELETE', `${ORGS}/${orgId}`);
+      await untilWaiting(1);
+      const creates = fetch(`${app.url}/api/v1/external/webhooks`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${data.token}` },
+        body: JSON.stringify({ url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }),
+      });
+      await untilWaiting(2);
+      return [deletes, creates];
+    });
+    expect([(await deleted).status, (await created).status]).toEqual([204, 401]);
+    expect(await store.query('select 1 from endpoints where org_id = $1', [orgId])).toEqual([]);
+  });
 });
 
 /** Resolves once so many requests wait for a lock. */

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { OrgId } from '#libs/domain';
-import { Store } from '#libs/postgres';
+import type { ApiKeyId, OrgId } from '#libs/domain';
+import { ApiKeyRecords, parseApiKey, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient, type Webhook } from '../../../../test/support/api-client.js';
 import { anApiKey } from '../../../../test/support/api-keys.js';
 import { aGapless, type GaplessUnderTest } from '../../../../test/support/gapless.js';
 import { anOrgId, aWidgetId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { ApiModule } from '../api.module.js';
 import { apiHttp } from '../http/api-http.js';
 
@@ -117,6 +118,26 @@ describe('webhook endpoints over HTTP', () => {
     expect(await org.request('DELETE', path)).toMatchObject({ status: 204, text: '' });
     expect((await org.request('GET', path)).status).toBe(404);
     expect((await org.request('DELETE', path)).status).toBe(404);
+  });
+
+  it('keep their url if the key of the change is revoked before it is made', async () => {
+    const store = app.app.get(Store);
+    const orgId = anOrgId();
+    const [owner, key] = [await anOrg(orgId), await anApiKey(store, orgId)];
+    const { id } = await owner.createWebhook(HOOK);
+    const body = JSON.stringify({ url: 'http://127.0.0.1:9010/other' });
+    const [changes] = await store.transaction(async (runner) => {
+      await runner.query('select 1 from endpoints where id = $1 for update', [id]);
+      const waits = new ApiClient(app.url, key).request('PATCH', `/external/webhooks/${id}`, body);
+      await eventually(async () => {
+        const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        expect(await store.query(waiting)).toHaveLength(1);
+      });
+      await new ApiKeyRecords(store).revoke(parseApiKey(key)?.id as ApiKeyId, new Date());
+      return [waits];
+    });
+    expect(await changes).toMatchObject({ status: 401 });
+    expect(await owner.webhook(id)).toMatchObject({ url: HOOK.url });
   });
 
   it('of other orgs get the same answer as endpoints that do not exist', async () => {

@@ -233,6 +233,16 @@ describe('a paced endpoint', () => {
       expect(await roundAt(2_000 + OVERDUE_MS)).toEqual([]);
     });
 
+    it('is forgotten in the end if its partition belongs to another process', async () => {
+      ready = new Map();
+      waiting = [];
+      await roundAt(1_000);
+      await roundAt(2_000 + OVERDUE_MS);
+      ready = new Map([[0, 0]]);
+      waiting = [aDueAttempt(90, endpointId)];
+      expect(await roundAt(2_100 + OVERDUE_MS)).toEqual([]);
+    });
+
     it('is paced again with limits again', async () => {
       waiting = [];
       await roundAt(1_000);

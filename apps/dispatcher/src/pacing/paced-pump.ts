@@ -277,6 +277,16 @@ export class PacedPump {
       this.#former.set(id, { asOf: new Date(this.use.clockMs()), untilMs: nowMs + OVERDUE_MS });
       share.limits = { ...share.limits, maxPerSecond: null, maxInFlight: null };
     }
+    for (const [id, { untilMs }] of this.#former) {
+      const share = this.#shares.get(id);
+      // Here, nothing is looked for whose partition another process has.
+      if (untilMs <= nowMs && share?.inFlight === 0 && !this.#isReady(share.partition)) this.#forget(id);
+    }
+  }
+
+  #forget(id: EndpointId): void {
+    this.#former.delete(id);
+    this.#shares.delete(id);
   }
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
@@ -314,8 +324,7 @@ export class PacedPump {
       forgetProjected(share, found);
       share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
-        this.#former.delete(id);
-        this.#shares.delete(id);
+        this.#forget(id);
       }
       picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#roomOf(share))));
     }

@@ -15,5 +15,23 @@ export async function refuseEnded(runner: QueryRunner, actor: AuditActor | null)
        ${kind === 'portal' ? 'and exists (select from portal_sessions where id = $2)' : ''} for share of api_keys`,
     kind === 'portal' ? [keyId, session] : [keyId],
   )) as unknown[];
-  if (keys.length === 0) throw new GaplessError('invalid_api_key', 'The API key or the session has ended meanwhile.');
+  if (keys.length === 0) throw ended();
+}
+
+/**
+ * As `refuseEnded`, in a transaction of the actor's org, which sees no service key. Closing a portal session and deleting
+ * the org remove the session.
+ * @throws GaplessError `invalid_api_key`
+ */
+export async function refuseEndedOfOrg(runner: QueryRunner, actor: AuditActor | null): Promise<void> {
+  if (actor?.kind !== 'portal') {
+    await refuseEnded(runner, actor);
+    return;
+  }
+  const sessions = (await runner.query('select id from portal_sessions where id = $1', [actor.session])) as unknown[];
+  if (sessions.length === 0) throw ended();
+}
+
+function ended(): GaplessError {
+  return new GaplessError('invalid_api_key', 'The API key or the session has ended meanwhile.');
 }

@@ -20,7 +20,7 @@ import type { QueryRunner } from 'typeorm';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { apiName, withApiNames } from '../access/audit-details.js';
 import { appendAudit } from '../access/audit-log.js';
-import { refuseEnded } from '../access/refuse-ended.js';
+import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
@@ -245,8 +245,8 @@ export class EndpointRecords {
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
       await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
-      // The deletion of the org takes this lock, too. Sessions of the portal cannot be seen here.
-      if (this.actor?.kind !== 'portal') await refuseEnded(runner, this.actor);
+      // The deletion of the org takes this lock, too.
+      await refuseEndedOfOrg(runner, this.actor);
       if ((await runner.manager.countBy(EndpointEntity, { kind: 'webhook' })) >= limit) return 'limit_reached';
       await runner.manager.insert(EndpointEntity, {
         id: endpoint.id,
@@ -307,6 +307,7 @@ export class EndpointRecords {
    * @param beforeCommit called when the change disables the endpoint; if it fails, nothing is changed
    * @param accept called with what the endpoint would select, if that changes; if it throws, nothing is changed
    * @returns the changed endpoint; `undefined` if there is none
+   * @throws GaplessError `validation_failed`; `invalid_api_key` if the actor's own key has ended before a change of the url
    */
   async update(
     orgId: OrgId,
@@ -320,6 +321,8 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
+      // Looking up the host of the new url takes as long as its name servers like.
+      if (changes.url !== undefined) await refuseEndedOfOrg(runner, this.actor);
       if (changesSubscription(before, changes)) {
         accept({
           events: changes.events ?? before.events,

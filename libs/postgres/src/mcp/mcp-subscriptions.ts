@@ -10,6 +10,7 @@ import {
 } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
+import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
@@ -216,11 +217,16 @@ export class McpSubscriptions {
     });
   }
 
-  /** Creates the subscription, or refreshes the one with this id. */
+  /**
+   * Creates the subscription, or refreshes the one with this id.
+   * @throws GaplessError `invalid_api_key` if the actor's own key has ended meanwhile
+   */
   async subscribe(given: NewMcpSubscription, limit: number): Promise<Subscribed> {
     const { orgId, id, at } = given;
     return this.store.forOrg(orgId, async (runner): Promise<Subscribed> => {
       await lockCreations(runner, orgId);
+      // Asking the receiver takes seconds, and the deletion of the org takes this lock, too.
+      await refuseEndedOfOrg(runner, this.actor);
       const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];
       const before = row === undefined ? undefined : toSubscription(row);
       if (before !== undefined && isLive(before, at)) return this.#refresh(runner, given, before);

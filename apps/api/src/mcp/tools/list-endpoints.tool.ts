@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import type { Clock } from '#libs/domain';
+import { GaplessError, type Clock } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
 import { webhookHealthJson, webhookJson } from '../../webhooks/webhook.presenter.js';
@@ -30,6 +30,13 @@ export class ListEndpointsTool {
     run: async ({ orgId }, { after, limit }) => {
       const all = await this.endpoints.list(orgId);
       const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+      // From the beginning, an agent would read on forever.
+      if (after !== undefined && from === 0) {
+        throw new GaplessError(
+          'validation_failed',
+          'after is not the id of an endpoint. It may have been deleted: begin again.',
+        );
+      }
       const listed = all.slice(from, from + limit);
       const recent = await this.health.recent(orgId, this.clock.now());
       const shown: object[] = [];

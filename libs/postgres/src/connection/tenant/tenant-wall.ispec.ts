@@ -42,7 +42,7 @@ beforeAll(async () => {
   const rows = await store.query<{ name: string }>(
     `select distinct table_name as name from information_schema.columns
      where table_schema = 'public' and column_name = 'org_id' and table_name !~ '_\\d{8}$'
-       -- The first is read before the request's org is known; the tenant can only add to the second. Both are hidden from it.
+       -- The tenant sees two columns of the first, and can only add to the second.
        and table_name not in ('portal_sessions', 'operational_events') order by 1`,
   );
   tables = rows.map(({ name }) => name);
@@ -283,14 +283,32 @@ describe('row-level security', () => {
     expect(new Set(rows.map((found) => found.length))).toEqual(new Set([4]));
   });
 
+  it('lets the tenant see which portal sessions its org has, and nothing else of them', async () => {
+    const keyId = 'gk_of_portal';
+    await store.query(`insert into api_keys (id, scopes, secret_sha256, created_at) values ($1, '{}', '', now())`, [
+      keyId,
+    ]);
+    for (const orgId of [orgA, orgB]) {
+      await store.query(
+        `insert into portal_sessions (id, org_id, api_key_id, link_sha256, scopes, created_at, link_expires_at, expires_at)
+         values ($1::text, $1::text::uuid, $2, convert_to($1::text, 'UTF8'), '{}', now(), now(), now())`,
+        [orgId, keyId],
+      );
+    }
+    const seen = await store.forOrg(
+      orgA,
+      (runner) => runner.query('select id from portal_sessions') as Promise<unknown>,
+    );
+    expect(seen).toEqual([{ id: orgA }]);
+    for (const act of ['select token_sha256 from', 'delete from', 'update portal_sessions set id = id --']) {
+      await expect(store.forOrg(orgA, (runner) => runner.query(`${act} portal_sessions`))).rejects.toThrow(
+        /permission denied/,
+      );
+    }
+  });
+
   it('hides the days of partitioned tables and what belongs to no org', async () => {
-    for (const table of [
-      'events_20260601',
-      'deliveries_20260601',
-      'projection_offsets',
-      'idempotency_keys',
-      'portal_sessions',
-    ]) {
+    for (const table of ['events_20260601', 'deliveries_20260601', 'projection_offsets', 'idempotency_keys']) {
       await expect(store.forOrg(orgA, (runner) => runner.query(`select 1 from ${table}`))).rejects.toThrow(
         /permission denied/,
       );
