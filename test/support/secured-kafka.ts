@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { KAFKA_JARS } from '../../libs/embedded-stack/src/kafka/kafka-jars.js';
-import { kafkaLogging, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka/kafka-settings.js';
+import { KAFKA_LOGGING, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka/kafka-settings.js';
 import { launchServer } from '../../libs/embedded-stack/src/servers/server-process.js';
 import { eventually } from './infrastructure/eventually.js';
 import { runProgram } from './outside-clients.js';
@@ -134,7 +134,7 @@ export async function aSecuredKafka(
   });
   // Of a name that comes twice the last counts.
   writeFileSync(properties, basics + linesOf(secured));
-  writeFileSync(logging, kafkaLogging(join(home, 'kafka.log')));
+  writeFileSync(logging, KAFKA_LOGGING);
   writeFileSync(
     adminProperties,
     linesOf({
@@ -145,8 +145,7 @@ export async function aSecuredKafka(
       'sasl.jaas.config': `${PLAIN} username="admin" password="admin";`,
     }),
   );
-  const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx256m', `-Dlog4j2.configurationFile=${logging}`];
-  const java = [...flags, '-cp', `${KAFKA_JARS}/*`];
+  const java = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx256m', '-cp', `${KAFKA_JARS}/*`];
   const clusterId = randomUUID().replaceAll('-', '').slice(0, 22);
   const scram = users.flatMap((user) =>
     ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((hash) => ['--add-scram', `${hash}=[name=${user},password=${user}]`]),
@@ -156,7 +155,7 @@ export async function aSecuredKafka(
     {
       name: 'Kafka',
       command: 'java',
-      args: [...java, 'kafka.Kafka', properties],
+      args: [`-Dlog4j2.configurationFile=${logging}`, ...java, 'kafka.Kafka', properties],
       env: process.env,
       cwd: home,
       outputFile: join(home, 'output.log'),

@@ -21,7 +21,7 @@ const running: EmbeddedStack[] = [];
 const children: number[] = [];
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gapless größe '));
+  directory = mkdtempSync(join(tmpdir(), 'gapless größe 100% of ${env:HOME} '));
 });
 
 afterEach(async () => {

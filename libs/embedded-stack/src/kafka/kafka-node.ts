@@ -6,7 +6,7 @@ import type { StopSteps } from '../processes/end-process.js';
 import { kafkaClusterIdIn } from './kafka-cluster-id.js';
 import { KAFKA_JARS } from './kafka-jars.js';
 import { whoAnswersKafka } from '../kafka-protocol/kafka-probe.js';
-import { kafkaLogging, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
+import { KAFKA_LOGGING, kafkaServerProperties, type KafkaPeer } from './kafka-settings.js';
 import { runServer, type RunningServer } from '../servers/run-server.js';
 import { serverEnvironment, type ServerCommand } from '../servers/server-process.js';
 
@@ -37,7 +37,13 @@ export const KAFKA_STOP_STEPS: StopSteps = [
   { signal: 'SIGKILL', waitMs: 2000 },
 ];
 const DEFAULT_HEAP_MIB = 512;
-const JVM_FLAGS = ['-Djava.awt.headless=true', '-Dlog4j2.disableJmx=true'];
+/** In the process' working directory, because Log4j reads `${` in a path as its own. */
+const LOGGING_FILE = 'log4j2.xml';
+const JVM_FLAGS = [
+  '-Djava.awt.headless=true',
+  '-Dlog4j2.disableJmx=true',
+  `-Dlog4j2.configurationFile=${LOGGING_FILE}`,
+];
 /** A broker writes this file when it ends in order, and removes it when it starts. */
 const CLEAN_END_FILE = '.kafka_cleanshutdown';
 /** Fast to start: the formatter runs for a second. */
@@ -55,13 +61,12 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
   const records = join(home, 'records');
   const logFile = join(home, 'kafka.log');
   const propertiesFile = join(home, 'server.properties');
-  const loggingFile = join(home, 'log4j2.xml');
   const javaHome = process.env['JAVA_HOME'];
   const java = javaHome === undefined || javaHome === '' ? 'java' : join(javaHome, 'bin', 'java');
   // The class archive that the bootstrap makes. A JVM that it does not fit starts without it.
   const classes = `${KAFKA_JARS}.jsa`;
   const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
-  const flags = [...sharing, ...JVM_FLAGS, `-Dlog4j2.configurationFile=${loggingFile}`, '-cp', join(KAFKA_JARS, '*')];
+  const flags = [...sharing, ...JVM_FLAGS, '-cp', join(KAFKA_JARS, '*')];
   // Without a locale of UTF-8, Java cannot open files whose paths have other letters than ASCII.
   const env = { ...serverEnvironment('JAVA_HOME', 'JAVA_TOOL_OPTIONS'), LC_ALL: 'C.UTF-8' };
   let nodeId = 0;
@@ -85,7 +90,7 @@ export async function runKafkaNode(o: KafkaNodeOptions): Promise<RunningServer> 
     prepare: async () => {
       // An earlier version may have left the directory readable for everyone.
       await chmod(home, 0o700);
-      await writeFile(loggingFile, kafkaLogging(logFile), { mode: 0o600 });
+      await writeFile(join(home, LOGGING_FILE), KAFKA_LOGGING, { mode: 0o600 });
     },
     commandFor: async (port, run) => {
       const { node, peers, clusterId } = await o.membership(port);

@@ -109,12 +109,13 @@ function escapeProperty(value: string): string {
     .replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The logging settings: a file that is rolled at 10 MB, with one older file. */
-export function kafkaLogging(logFile: string): string {
-  const file = logFile.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-  return `<Configuration status="ERROR" shutdownHook="disable">
+/**
+ * The logging settings: a file in the process' working directory that is rolled at 10 MB, with one older file. Without
+ * the path of the directory, in which Log4j would read `%` and `${` as its own.
+ */
+export const KAFKA_LOGGING = `<Configuration status="ERROR" shutdownHook="disable">
   <Appenders>
-    <RollingFile name="file" fileName="${file}" filePattern="${file}.%i">
+    <RollingFile name="file" fileName="kafka.log" filePattern="kafka.log.%i">
       <PatternLayout pattern="%d{ISO8601} %-5p %c{1}: %m%n"/>
       <Policies><SizeBasedTriggeringPolicy size="10MB"/></Policies>
       <DefaultRolloverStrategy max="1"/>
@@ -125,4 +126,3 @@ export function kafkaLogging(logFile: string): string {
   </Loggers>
 </Configuration>
 `;
-}
