@@ -51,6 +51,13 @@ function beginPeriod(tables: Tables, id: unknown, offset: unknown): void {
 /** What operators do to endpoints. */
 export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
   {
+    name: 'refuse ended keys',
+    domain: 'endpoints',
+    sign: /from api_keys where id = \$1 and revoked_at is null[^;]*for share of api_keys/,
+    // No key ends in a simulation.
+    act: () => [{}],
+  },
+  {
     name: 'count endpoints',
     domain: 'endpoints',
     sign: /^simulated: count the endpoints/,
