@@ -609,7 +609,9 @@ describe('a callback', () => {
     const agent = await Agent.connect(app.url, key);
     let agree: () => void = () => undefined;
     receiver.answer = (request, response, received) => {
-      agree = () => void agrees(request, response, received);
+      agree = () => {
+        agrees(request, response, received);
+      };
     };
     const asking = agent.refusal('events/subscribe', params(aSecret()));
     await eventually(() => {
