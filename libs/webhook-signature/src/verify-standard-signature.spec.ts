@@ -89,6 +89,7 @@ describe('verifyStandardSignature', () => {
   it('takes a secret without its prefix, and is not put off by another key or signature of a wrong kind', () => {
     expect(verify({}, { keys: SECRET.slice('whsec_'.length) })).toMatchObject({ valid: true });
     expect(verify({}, { keys: [undefined as never, SECRET] })).toMatchObject({ valid: true });
+    expect(verify({}, { keys: ['whpk_AAAA', publicKeyOf(one)] })).toMatchObject({ valid: true });
     const mixed = { 'webhook-signature': `${SIGNED.replace('v1a', 'v1')} ${HMAC}` };
     expect(verify(mixed, { keys: SECRET })).toMatchObject({ valid: true });
   });

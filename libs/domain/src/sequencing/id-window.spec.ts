@@ -170,6 +170,17 @@ describe('the window of ids', () => {
     expect(restored.size).toBe(0);
   });
 
+  it('restores ids from before its clock was set back, and lets them go with the others', () => {
+    const window = new IdWindow();
+    window.add(print(1), START_MS + 100 * HOUR_MS, 0);
+    const [stretch] = window.takeAdded();
+    const restored = new IdWindow(START_MS);
+    restored.restore(stretch!);
+    expect(restored.has(print(1), START_MS)).toBe(true);
+    restored.add(print(2), START_MS + HOUR_MS, 1);
+    expect(restored.size).toBe(1);
+  });
+
   it('hands over each id once, with the stretch of the log that it comes from', () => {
     const window = new IdWindow();
     for (let n = 0; n < 5; n++) window.add(print(n), START_MS, 40 + n);
