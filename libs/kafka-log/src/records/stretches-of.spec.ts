@@ -23,6 +23,7 @@ describe('stretches of records', () => {
   it('are as few as the bytes allow: one, if all of them fit', () => {
     const records = recordsOf(100, 100, 100);
     expect([...stretchesOf(records, { bytes: 1_000 })]).toEqual([records]);
+    expect([...stretchesOf(recordsOf(100, 100, 100, 100), { bytes: 400 })].map(({ length }) => length)).toEqual([2, 2]);
   });
 
   it('have a record that is larger by itself', () => {
