@@ -152,7 +152,7 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     expect(await guard.admits(TOPIC, 0)).toBe(true);
     for (const offset of [8, 5]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
-    end = 7;
+    end = 8;
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
