@@ -43,6 +43,9 @@ describe('verifyStandardSignature', () => {
     expect(verify({}, { keys: SECRET })).toEqual({ valid: true, timestamp: T });
     expect(verify({ 'webhook-signature': HMAC })).toMatchObject({ reason: 'mismatch' });
     expect(verify({ 'webhook-signature': SIGNED }, { keys: SECRET })).toMatchObject({ reason: 'mismatch' });
+    expect(verify({ 'webhook-signature': SIGNED.replace('v1a', 'v1') })).toMatchObject({ reason: 'mismatch' });
+    const renamed = { 'webhook-signature': HMAC.replace('v1', 'v1a') };
+    expect(verify(renamed, { keys: SECRET })).toMatchObject({ reason: 'mismatch' });
   });
 
   it('is Ed25519 over id, timestamp and body, as Node checks it', () => {
@@ -63,6 +66,7 @@ describe('verifyStandardSignature', () => {
     ['another id', { 'webhook-id': 'evt_1' }, 'mismatch'],
     ['another timestamp', { 'webhook-timestamp': String(T + 1) }, 'mismatch'],
     ['an old timestamp', { 'webhook-timestamp': String(T - 301) }, 'expired'],
+    ['no id', { 'webhook-id': undefined }, 'missing'],
     ['no timestamp', { 'webhook-timestamp': undefined }, 'missing'],
     ['a timestamp that is none', { 'webhook-timestamp': '1e9' }, 'malformed'],
     ['no signature', { 'webhook-signature': undefined }, 'missing'],
@@ -82,6 +86,19 @@ describe('verifyStandardSignature', () => {
     );
   });
 
+  it('takes a secret without its prefix, and is not put off by another key or signature of a wrong kind', () => {
+    expect(verify({}, { keys: SECRET.slice('whsec_'.length) })).toMatchObject({ valid: true });
+    expect(verify({}, { keys: [undefined as never, SECRET] })).toMatchObject({ valid: true });
+    expect(verify({}, { keys: ['whpk_AAAA', publicKeyOf(one)] })).toMatchObject({ valid: true });
+    const mixed = { 'webhook-signature': `${SIGNED.replace('v1a', 'v1')} ${HMAC}` };
+    expect(verify(mixed, { keys: SECRET })).toMatchObject({ valid: true });
+  });
+
+  it('accepts nothing that is signed with an empty secret', () => {
+    const forged = { 'webhook-signature': standardWebhooksSignature('whsec_', ID, T, BODY) };
+    expect(verify(forged, { keys: 'whsec_' })).toMatchObject({ reason: 'mismatch' });
+  });
+
   it('accepts nothing by a key that is empty or none, and never throws', () => {
     for (const keys of ['', 'whsec_', 'whpk_', 'whpk_AAAA', []])
       expect(verify({}, { keys })).toMatchObject({ valid: false });
@@ -96,6 +113,7 @@ describe('verifyStandardSignature', () => {
 
   it('leaves out keys of other kinds', () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
-    expect(publicKeysOf({ keys: [rsa, {}] })).toEqual([]);
+    const x25519 = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' });
+    expect(publicKeysOf({ keys: [rsa, x25519, {}] })).toEqual([]);
   });
 });

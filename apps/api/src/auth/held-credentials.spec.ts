@@ -68,6 +68,13 @@ describe('the credentials of a key', () => {
     expect(await credentials.of(ID)).toBe(CREDENTIAL);
   });
 
+  it('are held for several keys at once', async () => {
+    const other = 'gk_other' as ApiKeyId;
+    stored.set(other, { ...CREDENTIAL, id: other });
+    for (const id of [ID, other, ID, other]) await credentials.of(id);
+    expect(queries).toBe(2);
+  });
+
   it('are given back when there are very many', async () => {
     const ids = Array.from({ length: 10_001 }, (_, n) => `gk_${n}` as ApiKeyId);
     for (const id of ids) stored.set(id, CREDENTIAL);

@@ -44,6 +44,10 @@ describe('custom headers', () => {
     expect(changeHeaders(custom, { headers: { 'X-0': null, 'X-20': '1' } }).ok).toBe(true);
     const long = Object.fromEntries(Object.keys(many(0, 7)).map((name) => [name, 'v'.repeat(1_000)]));
     expect(changeHeaders(NO_CUSTOM_HEADERS, { headers: long })).toMatchObject({ ok: false, member: 'headers' });
+    const ofBytes = (count: number) => ({ headers: { 'X-A': 'v'.repeat(count - 'X-A'.length) } });
+    expect(changeHeaders(NO_CUSTOM_HEADERS, ofBytes(6_144)).ok).toBe(true);
+    expect(changeHeaders(NO_CUSTOM_HEADERS, ofBytes(6_145))).toMatchObject({ ok: false, member: 'headers' });
+    expect(changeHeaders(NO_CUSTOM_HEADERS, { headers: { Authorization: 'Token 1' } }).ok).toBe(true);
     const both = { headers: { Authorization: 'Token 1' }, auth: { type: 'bearer', token: 'a' } } as const;
     expect(changeHeaders(NO_CUSTOM_HEADERS, both)).toMatchObject({ ok: false, member: 'auth' });
   });

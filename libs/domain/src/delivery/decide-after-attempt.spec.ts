@@ -36,13 +36,6 @@ describe('decideAfterAttempt', () => {
       expect(decideAfterAttempt(1, anOutcome({ kind, detail: '' }), SCHEDULE).kind).toBe('retry');
     },
   );
-});
-
-describe('errorText', () => {
-  it('is the class, then the detail where there is one', () => {
-    expect(errorText({ kind: 'http_status', detail: '503' })).toBe('http_status: 503');
-    expect(errorText({ kind: 'timeout', detail: '' })).toBe('timeout');
-  });
 
   describe('of an endpoint with settings of its own', () => {
     const answered = (code: number, retryAfterMs?: number): AttemptOutcome => ({
@@ -65,6 +58,11 @@ describe('errorText', () => {
       });
     });
 
+    it('keeps to a schedule whose delay is longer than that', () => {
+      const after = decideAfterAttempt(1, answered(429, 10 ** 12), [7 * 3_600_000], respects);
+      expect(after).toEqual({ kind: 'retry', tier: 1, dueAtMs: 5_700 + 7 * 3_600_000 });
+    });
+
     it('does neither unless the endpoint says so', () => {
       expect(decideAfterAttempt(1, answered(503, 70_000), SCHEDULE)).toEqual({
         kind: 'retry',
@@ -79,5 +77,12 @@ describe('errorText', () => {
       expect(decideAfterAttempt(1, answered(410), SCHEDULE, gone)).toEqual({ kind: 'exhausted', disables: true });
       expect(decideAfterAttempt(1, answered(404), SCHEDULE, gone).kind).toBe('retry');
     });
+  });
+});
+
+describe('errorText', () => {
+  it('is the class, then the detail where there is one', () => {
+    expect(errorText({ kind: 'http_status', detail: '503' })).toBe('http_status: 503');
+    expect(errorText({ kind: 'timeout', detail: '' })).toBe('timeout');
   });
 });

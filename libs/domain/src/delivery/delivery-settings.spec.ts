@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isUrgent } from './delivery-settings.js';
+import { batchLimit, isPaced, isUrgent } from './delivery-settings.js';
 
 describe('an event is urgent', () => {
   it('by default if it alerts people to a chat, or ends the alert', () => {
@@ -17,5 +17,20 @@ describe('an event is urgent', () => {
 
   it('never at an endpoint with an order', () => {
     expect(isUrgent('conversation.queued', { ordering: { by: 'subject', batch: 1 } })).toBe(false);
+  });
+});
+
+describe('attempts', () => {
+  it('wait for a limit or an order, and for nothing without one', () => {
+    expect(isPaced()).toBe(false);
+    expect(isPaced({ maxPerSecond: null, maxInFlight: null })).toBe(false);
+    expect(isPaced({ maxPerSecond: 1 })).toBe(true);
+    expect(isPaced({ maxPerSecond: null, maxInFlight: 1 })).toBe(true);
+    expect(isPaced({ ordering: { by: 'subject', batch: 1 } })).toBe(true);
+  });
+
+  it('share requests from a batch of two on', () => {
+    const limits = [1, 2].map((batch) => batchLimit({ ordering: { by: 'subject', batch } }));
+    expect([batchLimit(), ...limits]).toEqual([null, null, 2]);
   });
 });

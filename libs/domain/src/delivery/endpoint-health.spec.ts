@@ -57,6 +57,10 @@ describe('foldHealth', () => {
     expect(fold(failures(20))).toMatchObject({ disabledBy: [19], health: { failureCount: 20 } });
   });
 
+  it('disables with an attempt that says so, however few fail', () => {
+    expect(fold([{ ...failure(1), disables: true }]).disabledBy).toEqual([0]);
+  });
+
   it('disables once: what was in flight counts no more', () => {
     expect(fold(failures(25))).toMatchObject({ disabledBy: [19], health: { failureCount: 20 } });
     expect(fold([...failures(20), success(1), ...failures(20)])).toMatchObject({

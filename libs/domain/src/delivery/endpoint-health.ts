@@ -50,6 +50,6 @@ export function foldHealth(
   return {
     health: { ...seen, activation: fact.activation, failureCount },
     disables,
-    fails: failed && !disables && failureCount === Math.ceil(autoDisableAfter / 2),
+    fails: !disables && failureCount === Math.ceil(autoDisableAfter / 2),
   };
 }

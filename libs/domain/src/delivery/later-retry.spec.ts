@@ -33,6 +33,7 @@ describe('a retry that waits longer than its tier', () => {
     expect(reachableDelayMs(SCHEDULE, 11 * S)).toBe(20 * S);
     expect(reachableDelayMs(SCHEDULE, 65 * S)).toBe(70 * S);
     expect(reachableDelayMs([H], 61 * M)).toBe(2 * H);
+    expect(reachableDelayMs([40 * S, M], 100 * S)).toBe(100 * S);
   });
 
   it('never waits less than it should, even if its tiers are late, and takes no more of them then', () => {

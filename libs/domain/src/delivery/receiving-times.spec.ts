@@ -37,6 +37,10 @@ describe('the time in which an endpoint receives', () => {
   ])('of event %i is: %s', (seq, reason) => {
     expect(outOfTime(times, anEvent(seq))).toBe(reason);
   });
+
+  it('begins after the seqs of the feed, whatever the clock of their broker said', () => {
+    expect(outOfTime(times, anEvent(10, 11 * MINUTE_MS))).toBe('before_endpoint');
+  });
 });
 
 describe('while the feed lags', () => {

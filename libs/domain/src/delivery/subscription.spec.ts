@@ -44,6 +44,14 @@ describe('receptionOf', () => {
     expect(receives({ ...ENDPOINT, widgetIds: [WIDGET] }, { ...EVENT, widgetId: WIDGET })).toBe(true);
   });
 
+  it('is so for an event without a widget, unless an exact scope names widgets', () => {
+    const scoped = { ...ENDPOINT, widgetIds: [WIDGET] };
+    expect(receives(scoped, EVENT)).toBe(true);
+    expect(receives({ ...scoped, isExact: true }, EVENT)).toBe(false);
+    expect(receives({ ...scoped, isExact: true }, { ...EVENT, widgetId: WIDGET })).toBe(true);
+    expect(receives({ ...ENDPOINT, isExact: true }, EVENT)).toBe(true);
+  });
+
   it('is so for a test of the endpoint, whatever it subscribes to', () => {
     expect(receives({ ...ENDPOINT, widgetIds: [] }, TEST_EVENT)).toBe(true);
   });

@@ -31,6 +31,7 @@ describe('judgeInstallation', () => {
     expect(judge({ row, record: null })).toEqual({ kind: 'announce', row });
     expect(judge({ row })).toEqual({ kind: 'announce', row });
     expect(judge({ row, record: null, kafkaClusterId: 'two' })).toMatchObject({ kind: 'refuse' });
+    expect(judge({ row, record: OTHER })).toMatchObject({ kind: 'refuse' });
   });
 
   it.each([

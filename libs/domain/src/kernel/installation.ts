@@ -70,10 +70,9 @@ export function judgeInstallation(place: InstallationPlace): InstallationVerdict
       HOW_TO_ADOPT,
     );
   }
-  const known = row ?? record;
-  if (known === null) return { kind: 'create' };
-  if (known.partitions !== partitions) return refusePartitions(known.partitions, partitions);
-  return row !== null && !row.announced ? { kind: 'announce', row } : { kind: 'same' };
+  if (row === null) return { kind: 'create' };
+  if (row.partitions !== partitions) return refusePartitions(row.partitions, partitions);
+  return row.announced ? { kind: 'same' } : { kind: 'announce', row };
 }
 
 function refusePartitions(known: number, setting: number): InstallationVerdict {

@@ -68,6 +68,7 @@ describe('WalEnds', () => {
     const ends = new WalEnds();
     ends.note(100n, 1_000);
     ends.note(40n, 2_000);
+    expect(ends.sinceMs).toBe(2_000);
     expect(ends.freshAt(100n)).toBe(2_000);
     expect(ends.freshAt(39n)).toBeNull();
   });

@@ -144,6 +144,43 @@ describe('the window of ids', () => {
     expect(window.size).toBe(1);
   });
 
+  it('replays an earlier record without going back in time, and ignores one that has left the window', () => {
+    const window = new IdWindow(START_MS);
+    window.replay(print(1), START_MS - ID_SEGMENT_MS, 0, true);
+    window.replay(print(2), START_MS - ID_SEGMENTS * ID_SEGMENT_MS, 1, true);
+    expect(window.clockMs).toBe(START_MS);
+    expect(window.has(print(1), START_MS)).toBe(true);
+    expect(window.size).toBe(1);
+  });
+
+  it('is set back by a new record of the log, and not by a repeat of an old one', () => {
+    const window = new IdWindow(START_MS + 100 * HOUR_MS);
+    window.replay(print(1), START_MS, 0, false);
+    expect(window.clockMs).toBe(START_MS + 100 * HOUR_MS);
+    window.replay(print(1), START_MS, 1, true);
+    expect(window.clockMs).toBe(START_MS);
+  });
+
+  it('restores nothing that has left the window', () => {
+    const window = new IdWindow();
+    window.add(print(1), START_MS, 0);
+    const [stretch] = window.takeAdded();
+    const restored = new IdWindow(START_MS + ID_SEGMENTS * ID_SEGMENT_MS);
+    restored.restore(stretch!);
+    expect(restored.size).toBe(0);
+  });
+
+  it('restores ids from before its clock was set back, and lets them go with the others', () => {
+    const window = new IdWindow();
+    window.add(print(1), START_MS + 100 * HOUR_MS, 0);
+    const [stretch] = window.takeAdded();
+    const restored = new IdWindow(START_MS);
+    restored.restore(stretch!);
+    expect(restored.has(print(1), START_MS)).toBe(true);
+    restored.add(print(2), START_MS + HOUR_MS, 1);
+    expect(restored.size).toBe(1);
+  });
+
   it('hands over each id once, with the stretch of the log that it comes from', () => {
     const window = new IdWindow();
     for (let n = 0; n < 5; n++) window.add(print(n), START_MS, 40 + n);

@@ -31,6 +31,8 @@ describe('the last seqs of orgs', () => {
       ]),
     );
     expect(sequences.takeChanged().size).toBe(0);
+    sequences.replay(ORG, 3 as Seq);
+    expect(sequences.takeChanged()).toEqual(new Map([[ORG, 3]]));
     sequences.next(OTHER);
     expect([...sequences.takeChanged().keys()]).toEqual([OTHER]);
     sequences.markAllChanged();

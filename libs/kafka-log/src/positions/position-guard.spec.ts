@@ -13,13 +13,16 @@ const COMMITTED: Position = { next: 6, anchor: null };
 let committed: Position | undefined;
 let end: number;
 let movedTo: readonly number[];
+let holds: boolean[];
+let health: HealthBoard;
 
 function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
   const moved: number[] = [];
   movedTo = moved;
+  holds = [];
   const metrics = new Metrics();
   const logger = createLogger('silent', 'test');
-  const health = new HealthBoard();
+  health = new HealthBoard();
   const connection = {
     metrics,
     interruptions: 0,
@@ -36,7 +39,9 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
     health,
     stopped: new StoppedPartitions({ groupId: 'gapless-sequencer', group: 'sequencer' }, metrics, logger, health),
     source: () => Promise.resolve(new Map(committed === undefined ? [] : [[0, committed] as const])),
-    hold: () => undefined,
+    hold: (_topic, _partition, isHeld) => {
+      holds.push(isHeld);
+    },
     startsAtSource,
     moveTo: (_topic, _partition, offset) => {
       moved.push(offset);
@@ -68,7 +73,25 @@ describe('PositionGuard', () => {
   }
 
   it('admits nothing of a partition that ends before the position', async () => {
-    await (await aStoppedPartition()).stop();
+    const guard = await aStoppedPartition();
+    expect(holds).toEqual([true]);
+    expect(Object.keys(health.parts())).toHaveLength(1);
+    await guard.stop();
+    expect(health.parts()).toEqual({});
+  });
+
+  it('admits the records of a partition that a broker showed as too short for a moment alone', async () => {
+    jest.useFakeTimers();
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    await jest.advanceTimersByTimeAsync(100);
+    end = 6;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await admitted).toBe(true);
+    expect(holds).toEqual([]);
+    await guard.stop();
   });
 
   it('goes on once the partition is as it was', async () => {
@@ -76,6 +99,8 @@ describe('PositionGuard', () => {
     end = 6;
     await lookAgain(guard);
     expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(holds).toEqual([true, false]);
+    expect(health.parts()).toEqual({});
     await guard.stop();
   });
 
@@ -88,6 +113,17 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     expect(await guard.admits(TOPIC, 0)).toBe(true);
     expect(movedTo).toEqual(moves);
+    await guard.stop();
+  });
+
+  it('names with each offset the last record before it', async () => {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    await guard.admits(TOPIC, 0);
+    for (const offset of [6, 7]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
+    const anchored = [6, 7, 8, 9].map((next) => guard.metadataOf(TOPIC, 0, next)?.split(':')[0]);
+    expect(anchored).toEqual([undefined, '6', '7', '7']);
     await guard.stop();
   });
 
@@ -115,8 +151,8 @@ describe('PositionGuard', () => {
     const guard = aGuard();
     guard.assigned({ [TOPIC]: [0] });
     expect(await guard.admits(TOPIC, 0)).toBe(true);
-    guard.seen(TOPIC, 0, { offset: 8, timestampMs: 0 } as StoredRecord);
-    end = 7;
+    for (const offset of [8, 5]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
+    end = 8;
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);

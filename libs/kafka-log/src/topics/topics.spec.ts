@@ -65,6 +65,11 @@ describe('topicPlans', () => {
     ]);
     expect(planOf(NAMES.sequences).retentionMs).toBe(-1);
     expect(planOf(NAMES.installation).retentionMs).toBe(-1);
+    expect(PLANS.filter(({ smallSegments }) => smallSegments).map(({ topic }) => topic)).toEqual([NAMES.sequences]);
+  });
+
+  it('has the broker unpack the inbox alone', () => {
+    expect(PLANS.filter(({ unpacks }) => unpacks).map(({ topic }) => topic)).toEqual([NAMES.inbox]);
   });
 
   it('has the broker stamp the log alone: retention goes by the time of append', () => {
