@@ -42,6 +42,7 @@ import { FeedPlaces1700000000106 } from './0106-feed-places.js';
 import { FeedLists1700000000107 } from './0107-feed-lists.js';
 import { PreviousSeqs1700000000108 } from './0108-previous-seqs.js';
 import { AttachedDays1700000000109 } from './0109-attached-days.js';
+import { EndsOfVersions1700000000110 } from './0110-ends-of-versions.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -88,4 +89,5 @@ export const MIGRATIONS = [
   FeedLists1700000000107,
   PreviousSeqs1700000000108,
   AttachedDays1700000000109,
+  EndsOfVersions1700000000110,
 ];
