@@ -152,6 +152,28 @@ describe('the Helm chart', () => {
     },
   );
 
+  itUnless(LACKS.kubernetesTools, 'replaces the pods when a setting or a secret changes', async () => {
+    const podsOf = async (values: Readonly<Record<string, string>>) => {
+      const { spec } = named(objectsIn(await chart({ ...REQUIRED, ...values })), 'Deployment', 'mine-sequencer') as {
+        readonly spec?: { readonly template: object };
+      };
+      return JSON.stringify(spec!.template);
+    };
+    const pods = await podsOf({});
+    expect(await podsOf({})).toBe(pods);
+    expect(await podsOf({ 'settings.RETENTION': '20d' })).not.toBe(pods);
+    expect(await podsOf({ 'secrets.encryptionKeys': 'k2:BBBB,k1:AAAA' })).not.toBe(pods);
+  });
+
+  itUnless(LACKS.kubernetesTools, 'leaves the number of pods to the scaler of a stage', async () => {
+    const objects = objectsIn(await chart({ ...REQUIRED, 'stages.sequencer.replicas': '3' }));
+    const numberOf = (stage: string) =>
+      (named(objects, 'Deployment', `mine-${stage}`)!['spec'] as { readonly replicas?: number }).replicas;
+    expect(numberOf('sequencer')).toBe(3);
+    expect(numberOf('api')).toBeUndefined();
+    expect(named(objects, 'HorizontalPodAutoscaler', 'mine-api')?.['spec']).toMatchObject({ minReplicas: 2 });
+  });
+
   itUnless(LACKS.kubernetesTools, 'takes the secrets of an existing Secret', async () => {
     const rendered = await chart({
       'kafka.brokers': 'b1.example.com:9092',
