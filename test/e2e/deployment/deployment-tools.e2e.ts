@@ -152,6 +152,25 @@ describe('the Helm chart', () => {
     },
   );
 
+  itUnless(LACKS.kubernetesTools, 'migrates every database, with the files that the urls name', async () => {
+    const oneAccount = {
+      'secrets.more.postgres-ca': 'PEM',
+      'secrets.more.projection-database-urls': 'postgres://app:a@db-1/feed',
+    };
+    const more = { ...oneAccount, 'secrets.more.owner-projection-database-urls': 'postgres://owner:b@db-1/feed' };
+    const rendered = await chart({ ...REQUIRED, ...more });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    const job = JSON.stringify(named(objects, 'Job', 'mine-migrate-1'));
+    for (const name of Object.keys(more)) expect(job).toContain(`"key":"${name.replace('secrets.more.', '')}"`);
+    expect(job).toContain('"PROJECTION_DATABASE_URLS_FILE","value":"/secrets/owner-projection-database-urls"');
+    const stage = JSON.stringify(named(objects, 'Deployment', 'mine-projector'));
+    expect(stage).toContain('"key":"postgres-ca"');
+    expect(stage).not.toContain('owner-');
+    expect(JSON.stringify(named(objects, 'ConfigMap', 'mine-settings'))).not.toContain('OWNER_');
+    expect(await chart({ ...REQUIRED, ...oneAccount })).toContain('value: /secrets/projection-database-urls }');
+  });
+
   itUnless(LACKS.kubernetesTools, 'replaces the pods when a setting or a secret changes', async () => {
     const podsOf = async (values: Readonly<Record<string, string>>) => {
       const { spec } = named(objectsIn(await chart({ ...REQUIRED, ...values })), 'Deployment', 'mine-sequencer') as {
