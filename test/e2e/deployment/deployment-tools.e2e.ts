@@ -184,6 +184,26 @@ describe('the Helm chart', () => {
     expect(await podsOf({ 'secrets.encryptionKeys': 'k2:BBBB,k1:AAAA' })).not.toBe(pods);
   });
 
+  itUnless(LACKS.kubernetesTools, 'takes the memory of a stage and the login to a registry', async () => {
+    const rendered = await chart({ ...REQUIRED, 'stages.api.memory': '1Gi', 'image.pullSecrets': '{registry}' });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    const limitOf = (stage: string) =>
+      /"limits":(\{.*?\})/.exec(JSON.stringify(named(objects, 'Deployment', `mine-${stage}`)))?.[1];
+    expect(limitOf('api')).toBe('{"memory":"1Gi"}');
+    expect(limitOf('alerting')).toBe('{"memory":"384Mi"}');
+    for (const object of objects.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))) {
+      expect(object['spec']).toMatchObject({ template: { spec: { imagePullSecrets: [{ name: 'registry' }] } } });
+    }
+  });
+
+  itUnless(LACKS.kubernetesTools, 'refuses values that it does not know', async () => {
+    const unknown = { 'kafka.broker': 'broker', 'stages.api.maxReplica': 'maxReplica', 'stages.router.cpu': 'router' };
+    for (const [value, member] of Object.entries(unknown)) {
+      await expect(chart({ ...REQUIRED, [value]: '3' })).rejects.toThrow(`'${member}'`);
+    }
+  });
+
   itUnless(LACKS.kubernetesTools, 'leaves the number of pods to the scaler of a stage', async () => {
     const objects = objectsIn(await chart({ ...REQUIRED, 'stages.sequencer.replicas': '3' }));
     const numberOf = (stage: string) =>

@@ -11,6 +11,7 @@ interface Workload {
   readonly drainSeconds?: number;
 }
 
+const MEMORY = '384Mi';
 const USUAL: Workload = { replicas: 2, cpu: '250m' };
 const UNUSUAL: Partial<Record<StageName, Partial<Workload>>> = {
   api: { maxReplicas: 6, drainSeconds: 5 },
@@ -30,6 +31,8 @@ interface ManifestWords {
   /** The number of pods, as lines. A scaler sets it itself: a number here would undo its choice at each upgrade. */
   readonly replicas: readonly string[];
   readonly cpu: string;
+  /** The most memory of a pod. */
+  readonly memory: string;
   readonly selector: string;
   readonly image: string;
   readonly settings: string;
@@ -37,6 +40,7 @@ interface ManifestWords {
   /** The files of the secret, as lines of a list. */
   readonly secretFiles: readonly string[];
   readonly moreAnnotations: readonly string[];
+  readonly pullSecrets: readonly string[];
   readonly drain: readonly string[];
   readonly scaler: readonly string[];
 }
@@ -101,7 +105,7 @@ spec:${indented(2, words.replicas)}
         prometheus.io/scrape: 'true'
         prometheus.io/path: /metrics
         prometheus.io/port: '${words.port}'${indented(8, words.moreAnnotations)}
-    spec:
+    spec:${indented(6, words.pullSecrets)}
       automountServiceAccountToken: false
       enableServiceLinks: false
       terminationGracePeriodSeconds: 30
@@ -144,7 +148,7 @@ spec:${indented(2, words.replicas)}
           resources:
             requests: { cpu: ${words.cpu}, memory: 128Mi }
             # No limit of CPU: a throttled process misses its sessions.
-            limits: { memory: 384Mi }
+            limits: { memory: ${words.memory} }
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true
@@ -183,7 +187,9 @@ export function kustomizeStages(): string {
       settings: 'gapless-settings',
       secret: 'gapless-secrets',
       secretFiles: ['database-url', 'secret-encryption-keys'].map((key) => `- { key: ${key}, path: ${key} }`),
+      memory: MEMORY,
       moreAnnotations: [],
+      pullSecrets: [],
       drain: drainSeconds === undefined ? [] : drain(String(drainSeconds)),
       scaler: maxReplicas === undefined ? [] : scaler(words, String(replicas), String(maxReplicas)),
     });
@@ -203,6 +209,15 @@ export function helmStages(): string {
     port: '{{ $stage.port }}',
     replicas: ['{{- if not $stage.maxReplicas }}', 'replicas: {{ $stage.replicas }}', '{{- end }}'],
     cpu: '{{ $stage.cpu }}',
+    memory: `{{ $stage.memory | default "${MEMORY}" }}`,
+    pullSecrets: [
+      '{{- with $.Values.image.pullSecrets }}',
+      'imagePullSecrets:',
+      '  {{- range . }}',
+      '  - { name: {{ . | quote }} }',
+      '  {{- end }}',
+      '{{- end }}',
+    ],
     image: '{{ include "gapless.image" $ }}',
     settings: '{{ $.Release.Name }}-settings',
     secret: '{{ include "gapless.secret" $ }}',
