@@ -2,13 +2,16 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { KEEP_ENDPOINT_VERSION } from './0102-endpoint-versions.js';
 
 /**
- * Brings `endpoint_versions` up to date in databases whose migration 0102 made it without `replaced_at`, by which old
- * versions are removed. In all others it changes nothing.
+ * Lets `pg_restore` fill `endpoints`: it has no search path, by which the trigger found its tables.
+ *
+ * Also brings `endpoint_versions` up to date in databases whose migration 0102 made it without `replaced_at`, by which
+ * old versions are removed.
  */
 export class EndsOfVersions1700000000110 implements MigrationInterface {
   readonly name = 'EndsOfVersions1700000000110';
 
   async up(runner: QueryRunner): Promise<void> {
+    const [{ schema }] = (await runner.query('select quote_ident(current_schema()) as schema')) as [{ schema: string }];
     await runner.query(`
       set local lock_timeout = '10s';
 
@@ -17,6 +20,7 @@ export class EndsOfVersions1700000000110 implements MigrationInterface {
       create index if not exists endpoint_versions_replaced on endpoint_versions (replaced_at)
         where replaced_at is not null;
       create or replace ${KEEP_ENDPOINT_VERSION};
+      alter function gapless_keep_endpoint_version() set search_path = ${schema}, pg_temp;
 
       update endpoint_versions version set replaced_at = found.at
       from (
@@ -28,8 +32,8 @@ export class EndsOfVersions1700000000110 implements MigrationInterface {
     `);
   }
 
-  /** The migration of the table takes it back whole. */
-  down(): Promise<void> {
-    return Promise.resolve();
+  /** Earlier versions work with the rest, too. */
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('alter function gapless_keep_endpoint_version() reset search_path');
   }
 }

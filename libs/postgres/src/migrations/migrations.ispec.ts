@@ -131,6 +131,16 @@ describe('the migrations', () => {
     await store.query('delete from endpoint_versions');
   });
 
+  it('let pg_restore, which has no search path, fill the tables that have triggers', async () => {
+    await store.query(`
+      set local search_path = '';
+      insert into public.endpoints (id, org_id, url, events, secret_ciphertext, created_at)
+      values ('whe_restored', gen_random_uuid(), 'https://a.example.com', '{ticket.created}', '', now())`);
+    const kept = await store.query(`select 1 from endpoint_versions where endpoint_id = 'whe_restored'`);
+    expect(kept).toHaveLength(1);
+    await store.query('delete from endpoints; delete from endpoint_versions');
+  });
+
   it('are done once by processes that start together', async () => {
     const fresh = await createTestDatabase(() => Promise.resolve(), 'empty');
     const stores = Array.from({ length: 4 }, () => storeOf(fresh.url));

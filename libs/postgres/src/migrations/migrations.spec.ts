@@ -66,7 +66,7 @@ describe('the migrations', () => {
       'FeedLists1700000000107 b83359bb04fc',
       'PreviousSeqs1700000000108 61d0cc0b7984',
       'AttachedDays1700000000109 5ac0952232a2',
-      'EndsOfVersions1700000000110 5964e3e83012',
+      'EndsOfVersions1700000000110 89ffdabbd5e4',
     ]);
   });
 });
