@@ -6,9 +6,13 @@
 {{ .Values.secrets.existing | default (printf "%s-secrets" .Release.Name) }}
 {{- end }}
 
-{{- /* The secrets that every stage reads from files. */}}
+{{- /* The secrets that every stage reads from files: none of the owner's. */}}
 {{- define "gapless.secretKeys" -}}
-{{ concat (list "database-url" "secret-encryption-keys") (keys .Values.secrets.more | sortAlpha) | join "," }}
+{{- $keys := list "database-url" "secret-encryption-keys" }}
+{{- range keys .Values.secrets.more | sortAlpha }}
+{{- if not (hasPrefix "owner-" .) }}{{ $keys = append $keys . }}{{ end }}
+{{- end }}
+{{- join "," $keys }}
 {{- end }}
 
 {{- define "gapless.labels" -}}

@@ -152,6 +152,67 @@ describe('the Helm chart', () => {
     },
   );
 
+  itUnless(LACKS.kubernetesTools, 'migrates every database, with the files that the urls name', async () => {
+    const oneAccount = {
+      'secrets.more.postgres-ca': 'PEM',
+      'secrets.more.projection-database-urls': 'postgres://app:a@db-1/feed',
+    };
+    const more = { ...oneAccount, 'secrets.more.owner-projection-database-urls': 'postgres://owner:b@db-1/feed' };
+    const rendered = await chart({ ...REQUIRED, ...more });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    const job = JSON.stringify(named(objects, 'Job', 'mine-migrate-1'));
+    for (const name of Object.keys(more)) expect(job).toContain(`"key":"${name.replace('secrets.more.', '')}"`);
+    expect(job).toContain('"PROJECTION_DATABASE_URLS_FILE","value":"/secrets/owner-projection-database-urls"');
+    const stage = JSON.stringify(named(objects, 'Deployment', 'mine-projector'));
+    expect(stage).toContain('"key":"postgres-ca"');
+    expect(stage).not.toContain('owner-');
+    expect(JSON.stringify(named(objects, 'ConfigMap', 'mine-settings'))).not.toContain('OWNER_');
+    expect(await chart({ ...REQUIRED, ...oneAccount })).toContain('value: /secrets/projection-database-urls }');
+  });
+
+  itUnless(LACKS.kubernetesTools, 'replaces the pods when a setting or a secret changes', async () => {
+    const podsOf = async (values: Readonly<Record<string, string>>) => {
+      const { spec } = named(objectsIn(await chart({ ...REQUIRED, ...values })), 'Deployment', 'mine-sequencer') as {
+        readonly spec?: { readonly template: object };
+      };
+      return JSON.stringify(spec!.template);
+    };
+    const pods = await podsOf({});
+    expect(await podsOf({})).toBe(pods);
+    expect(await podsOf({ 'settings.RETENTION': '20d' })).not.toBe(pods);
+    expect(await podsOf({ 'secrets.encryptionKeys': 'k2:BBBB,k1:AAAA' })).not.toBe(pods);
+  });
+
+  itUnless(LACKS.kubernetesTools, 'takes the memory of a stage and the login to a registry', async () => {
+    const rendered = await chart({ ...REQUIRED, 'stages.api.memory': '1Gi', 'image.pullSecrets': '{registry}' });
+    await checkManifests(rendered);
+    const objects = objectsIn(rendered);
+    const limitOf = (stage: string) =>
+      /"limits":(\{.*?\})/.exec(JSON.stringify(named(objects, 'Deployment', `mine-${stage}`)))?.[1];
+    expect(limitOf('api')).toBe('{"memory":"1Gi"}');
+    expect(limitOf('alerting')).toBe('{"memory":"384Mi"}');
+    for (const object of objects.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))) {
+      expect(object['spec']).toMatchObject({ template: { spec: { imagePullSecrets: [{ name: 'registry' }] } } });
+    }
+  });
+
+  itUnless(LACKS.kubernetesTools, 'refuses values that it does not know', async () => {
+    const unknown = { 'kafka.broker': 'broker', 'stages.api.maxReplica': 'maxReplica', 'stages.router.cpu': 'router' };
+    for (const [value, member] of Object.entries(unknown)) {
+      await expect(chart({ ...REQUIRED, [value]: '3' })).rejects.toThrow(`'${member}'`);
+    }
+  });
+
+  itUnless(LACKS.kubernetesTools, 'leaves the number of pods to the scaler of a stage', async () => {
+    const objects = objectsIn(await chart({ ...REQUIRED, 'stages.sequencer.replicas': '3' }));
+    const numberOf = (stage: string) =>
+      (named(objects, 'Deployment', `mine-${stage}`)!['spec'] as { readonly replicas?: number }).replicas;
+    expect(numberOf('sequencer')).toBe(3);
+    expect(numberOf('api')).toBeUndefined();
+    expect(named(objects, 'HorizontalPodAutoscaler', 'mine-api')?.['spec']).toMatchObject({ minReplicas: 2 });
+  });
+
   itUnless(LACKS.kubernetesTools, 'takes the secrets of an existing Secret', async () => {
     const rendered = await chart({
       'kafka.brokers': 'b1.example.com:9092',

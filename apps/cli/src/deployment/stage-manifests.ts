@@ -11,6 +11,7 @@ interface Workload {
   readonly drainSeconds?: number;
 }
 
+const MEMORY = '384Mi';
 const USUAL: Workload = { replicas: 2, cpu: '250m' };
 const UNUSUAL: Partial<Record<StageName, Partial<Workload>>> = {
   api: { maxReplicas: 6, drainSeconds: 5 },
@@ -27,8 +28,11 @@ interface ManifestWords {
   readonly name: string;
   readonly stage: string;
   readonly port: string;
-  readonly replicas: string;
+  /** The number of pods, as lines. A scaler sets it itself: a number here would undo its choice at each upgrade. */
+  readonly replicas: readonly string[];
   readonly cpu: string;
+  /** The most memory of a pod. */
+  readonly memory: string;
   readonly selector: string;
   readonly image: string;
   readonly settings: string;
@@ -36,6 +40,7 @@ interface ManifestWords {
   /** The files of the secret, as lines of a list. */
   readonly secretFiles: readonly string[];
   readonly moreAnnotations: readonly string[];
+  readonly pullSecrets: readonly string[];
   readonly drain: readonly string[];
   readonly scaler: readonly string[];
 }
@@ -52,7 +57,11 @@ function drain(seconds: string): readonly string[] {
   ];
 }
 
-function scaler(words: Pick<ManifestWords, 'name' | 'selector' | 'replicas'>, maxReplicas: string): readonly string[] {
+function scaler(
+  words: Pick<ManifestWords, 'name' | 'selector'>,
+  minReplicas: string,
+  maxReplicas: string,
+): readonly string[] {
   return `---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -61,7 +70,7 @@ metadata:
   labels: { ${words.selector}, app.kubernetes.io/part-of: gapless }
 spec:
   scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: ${words.name} }
-  minReplicas: ${words.replicas}
+  minReplicas: ${minReplicas}
   maxReplicas: ${maxReplicas}
   metrics:
     - type: Resource
@@ -82,8 +91,7 @@ kind: Deployment
 metadata:
   name: ${words.name}
   labels: ${labels}
-spec:
-  replicas: ${words.replicas}
+spec:${indented(2, words.replicas)}
   revisionHistoryLimit: 5
   strategy:
     type: RollingUpdate
@@ -97,7 +105,7 @@ spec:
         prometheus.io/scrape: 'true'
         prometheus.io/path: /metrics
         prometheus.io/port: '${words.port}'${indented(8, words.moreAnnotations)}
-    spec:
+    spec:${indented(6, words.pullSecrets)}
       automountServiceAccountToken: false
       enableServiceLinks: false
       terminationGracePeriodSeconds: 30
@@ -140,7 +148,7 @@ spec:
           resources:
             requests: { cpu: ${words.cpu}, memory: 128Mi }
             # No limit of CPU: a throttled process misses its sessions.
-            limits: { memory: 384Mi }
+            limits: { memory: ${words.memory} }
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true
@@ -168,19 +176,22 @@ spec:
 export function kustomizeStages(): string {
   const manifests = STAGE_NAMES.map((stage) => {
     const { port, replicas, cpu, maxReplicas, drainSeconds } = workloadOf(stage);
-    const words = { name: stage, replicas: String(replicas), selector: `app.kubernetes.io/name: ${stage}` };
+    const words = { name: stage, selector: `app.kubernetes.io/name: ${stage}` };
     return manifest({
       ...words,
       stage,
       port: String(port),
+      replicas: maxReplicas === undefined ? [`replicas: ${replicas}`] : [],
       cpu,
       image: 'gapless',
       settings: 'gapless-settings',
       secret: 'gapless-secrets',
       secretFiles: ['database-url', 'secret-encryption-keys'].map((key) => `- { key: ${key}, path: ${key} }`),
+      memory: MEMORY,
       moreAnnotations: [],
+      pullSecrets: [],
       drain: drainSeconds === undefined ? [] : drain(String(drainSeconds)),
-      scaler: maxReplicas === undefined ? [] : scaler(words, String(maxReplicas)),
+      scaler: maxReplicas === undefined ? [] : scaler(words, String(replicas), String(maxReplicas)),
     });
   });
   return `# Every stage of libs/runtime/src/stages.ts; npm run generate writes this file.\n${manifests.join('')}`;
@@ -190,14 +201,23 @@ export function kustomizeStages(): string {
 export function helmStages(): string {
   const words = {
     name: '{{ $.Release.Name }}-{{ $name }}',
-    replicas: '{{ $stage.replicas }}',
     selector: 'app.kubernetes.io/name: {{ $name }}, app.kubernetes.io/instance: {{ $.Release.Name | quote }}',
   };
   const template = manifest({
     ...words,
     stage: '{{ $name }}',
     port: '{{ $stage.port }}',
+    replicas: ['{{- if not $stage.maxReplicas }}', 'replicas: {{ $stage.replicas }}', '{{- end }}'],
     cpu: '{{ $stage.cpu }}',
+    memory: `{{ $stage.memory | default "${MEMORY}" }}`,
+    pullSecrets: [
+      '{{- with $.Values.image.pullSecrets }}',
+      'imagePullSecrets:',
+      '  {{- range . }}',
+      '  - { name: {{ . | quote }} }',
+      '  {{- end }}',
+      '{{- end }}',
+    ],
     image: '{{ include "gapless.image" $ }}',
     settings: '{{ $.Release.Name }}-settings',
     secret: '{{ include "gapless.secret" $ }}',
@@ -206,10 +226,16 @@ export function helmStages(): string {
       '- { key: {{ . }}, path: {{ . }} }',
       '{{- end }}',
     ],
-    // A pod reads its settings when it starts, so a change of them replaces the pods.
-    moreAnnotations: ['checksum/settings: {{ include (print $.Template.BasePath "/settings.yaml") $ | sha256sum }}'],
+    // A pod reads its settings and secrets when it starts, so a change of them replaces the pods.
+    moreAnnotations: ['settings', 'secrets'].map(
+      (name) => `checksum/${name}: {{ include (print $.Template.BasePath "/${name}.yaml") $ | sha256sum }}`,
+    ),
     drain: ['{{- if $stage.drainSeconds }}', ...drain('{{ $stage.drainSeconds }}'), '{{- end }}'],
-    scaler: ['{{- if $stage.maxReplicas }}', ...scaler(words, '{{ $stage.maxReplicas }}'), '{{- end }}'],
+    scaler: [
+      '{{- if $stage.maxReplicas }}',
+      ...scaler(words, '{{ $stage.replicas }}', '{{ $stage.maxReplicas }}'),
+      '{{- end }}',
+    ],
   });
   return `{{- /* Every stage of values.yaml; npm run generate writes this file. */}}
 {{- range $name, $stage := .Values.stages }}

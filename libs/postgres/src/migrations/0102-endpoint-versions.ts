@@ -4,6 +4,43 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const DECIDING = ['events', 'widget_ids', 'filter', 'disabled_at'];
 const decidingOf = (row: string) => `(${DECIDING.map((column) => `${row}.${column}`).join(', ')})`;
 
+/** The function that the trigger calls, without `create`. */
+export const KEEP_ENDPOINT_VERSION = `function gapless_keep_endpoint_version() returns trigger language plpgsql as $$
+  declare
+    kept record;
+    -- Times of events have milliseconds, too.
+    moment timestamptz := date_trunc('milliseconds', clock_timestamp());
+  begin
+    if tg_op = 'DELETE' then kept := old; else kept := new; end if;
+    if kept.kind <> 'webhook' then return null; end if;
+    if tg_op = 'UPDATE' then
+      if ${decidingOf('old')} is not distinct from ${decidingOf('new')} then return null; end if;
+    end if;
+    -- A restored backup has the versions already.
+    if tg_op = 'INSERT' and exists (select from endpoint_versions where endpoint_id = kept.id) then
+      return null;
+    end if;
+    update endpoint_versions set replaced_at = moment where endpoint_id = kept.id and replaced_at is null;
+    insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, replaced_at, events, widget_ids, filter,
+      inactive_since, is_deleted, name, url)
+    values (
+      kept.id,
+      kept.org_id,
+      case when tg_op = 'INSERT' then kept.receives_after_seq
+        else coalesce((select last_seq from org_heads where org_id = kept.org_id), 0) end,
+      case when tg_op = 'INSERT' then kept.created_at else moment end,
+      case when tg_op = 'DELETE' then moment end,
+      kept.events,
+      kept.widget_ids,
+      kept.filter,
+      kept.disabled_at,
+      tg_op = 'DELETE',
+      case when tg_op = 'DELETE' then kept.name end,
+      case when tg_op = 'DELETE' then kept.url end
+    );
+    return null;
+  end $$`;
+
 /**
  * The configurations that each endpoint had, so that answers about an event go by the one of its time (ADR 102). A
  * trigger keeps them: the api, the projector and the command line all change endpoints.
@@ -50,41 +87,7 @@ export class EndpointVersions1700000000102 implements MigrationInterface {
       grant select, insert, update, delete on endpoint_versions to gapless_tenant, gapless_writer;
       grant select on endpoint_versions to gapless_reader;
 
-      create function gapless_keep_endpoint_version() returns trigger language plpgsql as $$
-      declare
-        kept record;
-        -- Times of events have milliseconds, too.
-        moment timestamptz := date_trunc('milliseconds', clock_timestamp());
-      begin
-        if tg_op = 'DELETE' then kept := old; else kept := new; end if;
-        if kept.kind <> 'webhook' then return null; end if;
-        if tg_op = 'UPDATE' then
-          if ${decidingOf('old')} is not distinct from ${decidingOf('new')} then return null; end if;
-        end if;
-        -- A restored backup has the versions already.
-        if tg_op = 'INSERT' and exists (select from endpoint_versions where endpoint_id = kept.id) then
-          return null;
-        end if;
-        update endpoint_versions set replaced_at = moment where endpoint_id = kept.id and replaced_at is null;
-        insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, replaced_at, events, widget_ids, filter,
-          inactive_since, is_deleted, name, url)
-        values (
-          kept.id,
-          kept.org_id,
-          case when tg_op = 'INSERT' then kept.receives_after_seq
-            else coalesce((select last_seq from org_heads where org_id = kept.org_id), 0) end,
-          case when tg_op = 'INSERT' then kept.created_at else moment end,
-          case when tg_op = 'DELETE' then moment end,
-          kept.events,
-          kept.widget_ids,
-          kept.filter,
-          kept.disabled_at,
-          tg_op = 'DELETE',
-          case when tg_op = 'DELETE' then kept.name end,
-          case when tg_op = 'DELETE' then kept.url end
-        );
-        return null;
-      end $$;
+      create ${KEEP_ENDPOINT_VERSION};
 
       create trigger endpoints_keep_version after insert or update or delete on endpoints
         for each row execute function gapless_keep_endpoint_version();

@@ -43,6 +43,7 @@ import { FeedLists1700000000107 } from './0107-feed-lists.js';
 import { PreviousSeqs1700000000108 } from './0108-previous-seqs.js';
 import { AttachedDays1700000000109 } from './0109-attached-days.js';
 import { SessionsOfOrg1700000000110 } from './0110-sessions-of-org.js';
+import { EndsOfVersions1700000000111 } from './0111-ends-of-versions.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -90,4 +91,5 @@ export const MIGRATIONS = [
   PreviousSeqs1700000000108,
   AttachedDays1700000000109,
   SessionsOfOrg1700000000110,
+  EndsOfVersions1700000000111,
 ];

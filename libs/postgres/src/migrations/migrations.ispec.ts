@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Everything that a migration can make: columns, constraints, indexes, policies, grants. */
+/** Everything that a migration can make: columns, constraints, indexes, policies, grants, functions, triggers. */
 async function schema(): Promise<readonly string[]> {
   const rows = await store.query<{ line: string }>(
     `select 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' ||
@@ -39,6 +39,11 @@ async function schema(): Promise<readonly string[]> {
      union all
      select 'grant ' || table_name || ' ' || privilege_type from information_schema.role_table_grants
      where table_schema = 'public' and grantee = 'gapless_tenant'
+     union all
+     select 'function ' || pg_get_functiondef(oid) from pg_proc
+     where pronamespace = 'public'::regnamespace and prokind = 'f'
+     union all
+     select 'trigger ' || pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
      order by 1`,
   );
   return rows.map(({ line }) => line);
@@ -97,6 +102,43 @@ describe('the migrations', () => {
     expect(await schema()).toEqual([]);
     await store.dataSource.runMigrations();
     expect(await schema()).toEqual(before);
+  });
+
+  it('complete versions of endpoints that have no ends', async () => {
+    const before = await schema();
+    await store.query(`insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, events, is_deleted, url)
+      select id, gen_random_uuid(), 0, at, '{}', url is not null, url from (values
+        ('whe_1', timestamptz '2030-01-01', null), ('whe_1', '2030-01-02', null), ('whe_2', '2030-01-03', null),
+        ('whe_2', '2030-01-04', 'https://a.example.com')
+      ) version (id, at, url)`);
+    await store.query(`
+      alter table endpoint_versions drop column replaced_at;
+      create index endpoint_versions_by_time on endpoint_versions (changed_at);
+      create or replace function gapless_keep_endpoint_version() returns trigger language plpgsql as
+        $$ begin return null; end $$;
+      delete from migrations where name = 'EndsOfVersions1700000000111'`);
+    await store.migrate();
+    expect(await schema()).toEqual(before);
+    const rows = await store.query<{ replaced_at: Date | null }>(
+      'select replaced_at from endpoint_versions order by position',
+    );
+    expect(rows.map((row) => row.replaced_at?.toISOString().slice(0, 10))).toEqual([
+      '2030-01-02',
+      undefined,
+      '2030-01-04',
+      '2030-01-04',
+    ]);
+    await store.query('delete from endpoint_versions');
+  });
+
+  it('let pg_restore, which has no search path, fill the tables that have triggers', async () => {
+    await store.query(`
+      set local search_path = '';
+      insert into public.endpoints (id, org_id, url, events, secret_ciphertext, created_at)
+      values ('whe_restored', gen_random_uuid(), 'https://a.example.com', '{ticket.created}', '', now())`);
+    const kept = await store.query(`select 1 from endpoint_versions where endpoint_id = 'whe_restored'`);
+    expect(kept).toHaveLength(1);
+    await store.query('delete from endpoints; delete from endpoint_versions');
   });
 
   it('are done once by processes that start together', async () => {
