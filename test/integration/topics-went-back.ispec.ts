@@ -247,7 +247,9 @@ describe('a broker whose files are older than what Postgres has read', () => {
       return (JSON.parse(text) as { readonly data: readonly unknown[] }).data.length;
     };
     await emit(3);
-    await eventually(async () => { expect(await delivered()).toBe(3); }, PATIENCE);
+    await eventually(async () => {
+      expect(await delivered()).toBe(3);
+    }, PATIENCE);
     await app.stop();
     await startStages(without('dispatcher'));
     const unrouted = await emit(2);
@@ -258,7 +260,9 @@ describe('a broker whose files are older than what Postgres has read', () => {
     await kafka.start();
     await startStages(without('projector'));
     await emit(1);
-    await eventually(() => { expect(receiver.received).toHaveLength(6); }, PATIENCE);
+    await eventually(() => {
+      expect(receiver.received).toHaveLength(6);
+    }, PATIENCE);
     await app.stop();
     await kafka.stop();
     copyRecords(copies, kafka.dataDir);
@@ -272,7 +276,9 @@ describe('a broker whose files are older than what Postgres has read', () => {
       expect(lines.at(-1)).toBe('Done. Start all processes, then run verify.');
     }, PATIENCE);
     await startStages();
-    await eventually(async () => { expect(await delivered()).toBe(5); }, PATIENCE);
+    await eventually(async () => {
+      expect(await delivered()).toBe(5);
+    }, PATIENCE);
     const again = receiver.received.slice(6).map(({ body }) => (JSON.parse(body.toString()) as Envelope).id);
     expect(again.sort()).toEqual([...unrouted].sort());
     await receiver.close();
