@@ -151,6 +151,16 @@ describe('a paced endpoint', () => {
     expect(await roundAt(600)).toEqual([7, 8, 9]);
   });
 
+  it('goes on after any number of attempts', async () => {
+    listed = [limits({ maxInFlight: 100 })];
+    waiting = Array.from({ length: 2_100 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+    for (let round = 0; round < 21; round++) {
+      await roundAt(round * 300);
+      await endAll();
+    }
+    expect(made).toHaveLength(2_100);
+  });
+
   it('gets urgent ones first, but not them alone', async () => {
     listed = [limits({ maxInFlight: 2 })];
     waiting.push(...[90, 91, 92, 93].map(urgent));
