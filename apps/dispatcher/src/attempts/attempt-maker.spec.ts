@@ -103,6 +103,20 @@ describe('an attempt that is due', () => {
     expect(posts).toEqual([[due, TARGET]]);
   });
 
+  it('says whether its answer disables the endpoint', async () => {
+    found = { kind: 'target', target: { ...TARGET, settings: { disableOnGone: true } } };
+    outcome = answered(410);
+    await make();
+    expect(facts()).toMatchObject([{ next: 'exhausted', disables: true }]);
+  });
+
+  it('is not over while Kafka does not have that its endpoint is inactive', async () => {
+    found = { kind: 'inactive' };
+    appender.failures = 1;
+    await make();
+    expect(facts()).toHaveLength(1);
+  });
+
   it('fails without a response', async () => {
     outcome = unanswered('timeout', 'in words');
     await make();
@@ -151,6 +165,7 @@ describe('an attempt that failed', () => {
     outcome = answered(500);
     await make({ ...due, attempt: SCHEDULE.length + 1 });
     expect(facts()).toMatchObject([{ next: 'exhausted', nextAttemptAtMs: null }]);
+    expect(facts()[0]).not.toHaveProperty('disables');
     expect(retries()).toEqual([]);
   });
 

@@ -186,10 +186,11 @@ describe('attempts that are handed over again after a rebalance', () => {
     const feeder = aFeeder();
     await feed(feeder, [record(5), record(6)]);
     end(5);
+    await expectCommits(`${TOPIC}/0/6`);
     await feed(feeder, [record(5), record(6), record(7)]);
     expect(made).toEqual([5, 6, 7]);
     end(6, 7);
-    await expectCommits(`${TOPIC}/0/8`);
+    await expectCommits(`${TOPIC}/0/6`, `${TOPIC}/0/8`);
   });
 
   it('are made when others have had the partition in between', async () => {

@@ -94,6 +94,16 @@ describe('a lane', () => {
     expect(attempts.map(({ state }) => state)).toEqual(['in flight', 'done', 'in flight', 'waiting']);
   });
 
+  it('begins the next attempt when one ends that was never sent', async () => {
+    const endings: (() => void)[] = [];
+    const unsent = () => new Promise<void>((resolve) => endings.push(resolve));
+    for (let n = 0; n < 2; n++) lane.offer(OWNER, { orgId: ORG, endpointId: A }, unsent, () => undefined);
+    const next = offer(A);
+    endings[0]!();
+    await settled();
+    expect(next.state).toBe('in flight');
+  });
+
   it('begins the next attempt when one is answered, and holds that until Kafka has what came of it', async () => {
     const settling: (() => void)[] = [];
     const answers: (() => void)[] = [];

@@ -47,6 +47,11 @@ function overdueOf({ delivery, run, attempt }: DueAttempt): OverdueAttempt {
   return { deliveryId, endpointId: delivery.endpointId, createdAt, run, attempts: attempt - 1, isUrgent };
 }
 
+function urgent(seq: number): DueAttempt {
+  const due = aDueAttempt(seq, endpointId);
+  return { ...due, delivery: { ...due.delivery, isUrgent: true } };
+}
+
 beforeEach(() => {
   nowMs = 0;
   generation = 1;
@@ -141,16 +146,24 @@ describe('a paced endpoint', () => {
     await endAll();
     waiting = stored;
     expect(await roundAt(300)).toEqual([4, 5, 6]);
+    await endAll();
+    waiting = stored;
+    expect(await roundAt(600)).toEqual([7, 8, 9]);
+  });
+
+  it('goes on after any number of attempts', async () => {
+    listed = [limits({ maxInFlight: 100 })];
+    waiting = Array.from({ length: 2_100 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+    for (let round = 0; round < 21; round++) {
+      await roundAt(round * 300);
+      await endAll();
+    }
+    expect(made).toHaveLength(2_100);
   });
 
   it('gets urgent ones first, but not them alone', async () => {
     listed = [limits({ maxInFlight: 2 })];
-    waiting.push(
-      ...[90, 91, 92, 93].map((seq) => {
-        const due = aDueAttempt(seq, endpointId);
-        return { ...due, delivery: { ...due.delivery, isUrgent: true as const } };
-      }),
-    );
+    waiting.push(...[90, 91, 92, 93].map(urgent));
     const rounds: (readonly number[])[] = [];
     for (const atMs of [0, 300, 600, 900]) {
       rounds.push(await roundAt(atMs));
@@ -162,6 +175,12 @@ describe('a paced endpoint', () => {
       [93, 2],
       [3, 4],
     ]);
+  });
+
+  it('gets as many urgent ones as there is room for if no others wait', async () => {
+    listed = [limits({ maxInFlight: 5 })];
+    waiting = [90, 91, 92, 93, 94].map(urgent);
+    expect(await roundAt(0)).toEqual([90, 91, 92, 93, 94]);
   });
 
   it('has at most its limit in flight', async () => {
@@ -267,6 +286,7 @@ describe('a paced endpoint', () => {
     await endAll();
     await drained;
     expect(left).toEqual([0, 1]);
+    expect(await roundAt(2_000)).toEqual([]);
   });
 
   it('has no more attempts read than it needs, however many another one needs', async () => {

@@ -59,13 +59,15 @@ it('another one begins once everything from before is routed, over, projected an
   };
   expect(await isReadyAt(20_000)).toBe(false);
   // Later events are routed with the order.
-  [logEnd, routedTo] = [99, 10];
+  [logEnd, routedTo, factsEnd] = [99, 10, 30];
   expect(await isReadyAt(21_000)).toBe(false);
-  [factsEnd, projectedTo] = [99, 20];
+  [factsEnd, projectedTo] = [99, 30];
   expect(await isReadyAt(22_000)).toBe(false);
-  withoutLane = new Set();
+  [projectedTo, withoutLane] = [29, new Set()];
+  expect(await isReadyAt(23_000)).toBe(false);
   expect(begun).toEqual([]);
-  expect(await isReadyAt(23_000)).toBe(true);
+  projectedTo = 30;
+  expect(await isReadyAt(24_000)).toBe(true);
   expect(begun).toEqual([{ id: endpointId, orderedSinceMs: 77 }]);
 });
 
