@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import { alone } from './alone.mjs';
 import { build, isBuilt } from './build.mjs';
 import { dependenciesAreInstalled, installDependencies } from './dependencies.mjs';
 import { archiveKafkaClasses, kafkaClassesAreThere } from './kafka-classes.mjs';
@@ -20,7 +21,7 @@ export const ROOT = join(fileURLToPath(new URL('.', import.meta.url)), '..');
 export async function bootstrap({ build: wantsBuild, embeddedKafka }) {
   checkNode();
   if (embeddedKafka) await checkJava();
-  const steps = [
+  const all = [
     {
       title: 'Installing dependencies',
       isDone: () => dependenciesAreInstalled(ROOT),
@@ -37,8 +38,11 @@ export async function bootstrap({ build: wantsBuild, embeddedKafka }) {
       act: () => archiveKafkaClasses(ROOT),
     },
     { title: 'Building', isDone: () => !wantsBuild || isBuilt(ROOT), act: () => build(ROOT) },
-  ].filter((step) => !step.isDone());
-  await runSteps(steps);
+  ];
+  const stepsToDo = () => all.filter((step) => !step.isDone());
+  if (stepsToDo().length === 0) return;
+  const onWait = (pid) => console.error(`Waiting for process ${pid}, which prepares this folder …`);
+  await alone(join(ROOT, '.cache/preparing'), () => runSteps(stepsToDo()), { onWait });
 }
 
 /**

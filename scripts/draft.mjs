@@ -1,15 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** @param {number} pid */
-function runs(pid) {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It is another user's.
-    return error.code === 'EPERM';
-  }
-}
+import { runs } from './alone.mjs';
 
 /**
  * Makes a folder in the cache for work that is moved elsewhere once it is whole. Removes those of the same kind whose

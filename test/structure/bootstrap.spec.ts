@@ -91,6 +91,40 @@ describe('the archive of the classes of Kafka', () => {
   });
 });
 
+describe('the preparation of a folder', () => {
+  const turn = (code: string) =>
+    run(
+      'alone.mjs',
+      'alone',
+      `const onWait = (pid) => console.log('waits for', pid);
+       await alone(root + '/preparing', async () => { ${code} }, { onWait });`,
+    );
+  const hasBegun = () => eventually(() => readFileSync(join(root, 'preparing'), 'utf8'));
+  const LONG = 'await new Promise((resolve) => setTimeout(resolve, 600_000))';
+
+  it('waits for another process that prepares it', async () => {
+    const first = turn("await new Promise((resolve) => setTimeout(resolve, 2_000)); console.log('first')");
+    const both = outputOf(first);
+    await hasBegun();
+    const second = await outputOf(turn("console.log('second', new Date().toISOString())"));
+    expect([(await both).stdout, second.stdout]).toEqual([
+      'first\n',
+      expect.stringMatching(new RegExp(`^waits for ${first.pid}\nsecond .*\n$`)),
+    ]);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it('goes on after one that was killed', async () => {
+    const killed = turn(LONG);
+    await hasBegun();
+    killed.kill('SIGKILL');
+    await once(killed, 'exit');
+    const turns = await Promise.all(['one', 'two'].map((name) => outputOf(turn(`console.log('${name}')`))));
+    expect(turns.map(({ stdout }) => stdout.split('\n').at(-2))).toEqual(['one', 'two']);
+    expect(readdirSync(root)).toEqual([]);
+  });
+});
+
 describe('a draft in the cache', () => {
   it('replaces those of processes that have ended, and leaves those of others alone', async () => {
     const ended = spawn('true');
