@@ -9,6 +9,8 @@ const NONE: NextThresholds = { passed: [], nextMs: Infinity };
 
 let atMs: number;
 let looks: number[];
+/** The time that each look covers. */
+let covered: (readonly [sinceMs: number, toMs: number])[];
 let sweeps: { readonly atMs: number; readonly partitions: readonly number[] }[];
 let preparedAt: number[];
 let failures: unknown[];
@@ -19,13 +21,14 @@ let early: EarlySweeps;
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 0 });
-  [looks, sweeps, preparedAt, failures, found, owned] = [[], [], [], [], [], [0, 1]];
+  [looks, covered, sweeps, preparedAt, failures, found, owned] = [[], [], [], [], [], [], [0, 1]];
   sweep = () => Promise.resolve(NOTHING_LEFT);
   atMs = Date.now();
   early = new EarlySweeps({
     owned: () => owned,
-    lookUp: () => {
+    lookUp: (_owned, sinceMs, toMs) => {
       looks.push(Date.now() - atMs);
+      covered.push([sinceMs - atMs, toMs - atMs]);
       return Promise.resolve(found.shift() ?? NONE);
     },
     prepare: () => {
@@ -65,10 +68,37 @@ describe('an early sweep', () => {
       { passed: [0], nextMs: atMs + 9_000 },
       { passed: [1], nextMs: Infinity },
     ];
-    early.look(atMs);
+    early.look(atMs - 100);
     await pass(60_000);
     expect(sweeps.map(({ atMs: at }) => at)).toEqual([2_000, 9_000]);
     expect(looks).toEqual([0, 2_000, 9_000]);
+    expect(covered).toEqual([
+      [-100, 0],
+      [0, 2_000],
+      [2_000, 9_000],
+    ]);
+  });
+
+  it('looks at no time after the clock, which may have been set back', async () => {
+    early.look(atMs + 5_000);
+    await pass(0);
+    expect(covered).toEqual([[0, 0]]);
+  });
+
+  it('does not come after the stop, which waits for the one that is under way', async () => {
+    let end: (outcome: Outcome) => void = () => undefined;
+    sweep = () => new Promise((resolve) => (end = resolve));
+    early.waits(0, atMs);
+    await pass(0);
+    early.waits(1, atMs + 100);
+    let isStopped = false;
+    void early.stop().then(() => (isStopped = true));
+    early.waits(1, atMs);
+    await pass(1_000);
+    expect([isStopped, sweeps.length]).toEqual([false, 1]);
+    end(NOTHING_LEFT);
+    await pass(0);
+    expect(isStopped).toBe(true);
   });
 
   it('does nothing while nobody waits', async () => {

@@ -55,6 +55,21 @@ describe('the mail of a staff alert', () => {
     ]);
   });
 
+  it('begins its subject with how long the chat waits, and links to the chat', () => {
+    const link = 'href="https://dashboard.example.com/conversations/cnv_1"';
+    const first = staffMail(aMail(), { ...CONTEXT, publicUrl: 'https://gapless.example' });
+    expect(first).toMatchObject({
+      subject: 'Nobody has answered for 1 min 2 s: Where is my parcel?',
+      priority: 'normal',
+    });
+    expect(first.html).toContain(link);
+    expect(first.text).toContain('by Gapless (https://gapless.example).\n');
+    const escalation = staffMail(aMail(2, { subject: '', firstMessage: 'Hello?' }), CONTEXT);
+    expect(escalation.subject).toBe('Still nobody has answered, for 1 min 2 s');
+    expect(escalation.text).toContain('First message: Hello?\n');
+    expect(staffMail(aMail(1, { subject: 'x'.repeat(1_000) }), CONTEXT).subject).toMatch(/^Nobody .{1,200}…$/);
+  });
+
   it('shows what visitors write, and lets none of it act', () => {
     const evil = { subject: '<img src=x onerror=alert(1)>\r\nBcc: all@example.com', url: 'javascript:alert(1)' };
     const { html, subject } = staffMail(aMail(1, { ...evil, visitor: { id: 'v', name: '"><script>' } }), CONTEXT);

@@ -42,6 +42,7 @@ const REFUSED: readonly (readonly [url: string, code: EndpointUrlErrorCode, why:
   ['https://ho*ks.example.com/', 'url_invalid', 'character that no name has'],
   ["https://hooks.example.com'/", 'url_invalid', 'character that no name has'],
   [`https://${'a'.repeat(64)}.example.com/`, 'url_invalid', 'label of 64 characters'],
+  [`https://${'a.'.repeat(125)}aaaa/`, 'url_invalid', 'name of 254 characters'],
   [`https://${'a.'.repeat(126)}com/`, 'url_invalid', 'name of 255 characters'],
   ['https://1.2.3.4.5/', 'url_invalid', 'five numbers'],
   ['https://256.0.0.1/', 'url_invalid', 'number too large'],
@@ -125,6 +126,7 @@ const ACCEPTED: readonly (readonly [url: string, host: string])[] = [
   ['https://notlocalhost.example/', 'notlocalhost.example'],
   ['https://mylocal.dev/@user', 'mylocal.dev'],
   [`https://hooks.example.com/${'a'.repeat(2022)}`, 'hooks.example.com'],
+  [`https://${'a.'.repeat(125)}com/`, `${'a.'.repeat(125)}com`],
 ];
 
 describe('checkEndpointUrl', () => {

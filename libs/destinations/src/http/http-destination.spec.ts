@@ -62,6 +62,11 @@ describe('an attempt by HTTP', () => {
     expect(await attempt()).toMatchObject({ error: { kind: 'http_status', detail: String(status) } });
   });
 
+  it('passes on when its answer asks for the next one', async () => {
+    outcome = { ...answered(503), retryAfterMs: 7_000 } as PushOutcome;
+    expect(await attempt()).toMatchObject({ response: { code: 503, retryAfterMs: 7_000 } });
+  });
+
   it.each(['timeout', 'dns', 'connect', 'tls', 'blocked_address'] as const)('fails with a %s error', async (error) => {
     outcome = { kind: 'failed', error, detail: 'in words', startedAtMs: NOW_MS, durationMs: 10 };
     expect(await attempt()).toMatchObject({
@@ -137,10 +142,12 @@ describe('a batch', () => {
     expect(JSON.parse(posts[0]!.body.toString())).toMatchObject({ events: [{ seq: 1 }, { seq: 2 }, { seq: 3 }] });
     await send('', 200, { ...batch, followers: [] });
     expect(JSON.parse(posts[1]!.body.toString())).toMatchObject({ events: [{ seq: 1 }] });
+    await send('', 200, { ...batch, followers: [{ ...aDueAttempt(3), attempt: 1 }] });
+    expect(JSON.parse(posts[2]!.body.toString())).toMatchObject({ events: [{ seq: 1 }, { seq: 3 }] });
     // Another secret signs from the next attempt on.
     const rotated = { ...target, secret: 'whsec_AfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=' };
     await send('', 200, batch, rotated);
-    expect([signedBy(rotated, posts[2]!), signedBy(target, posts[2]!)]).toEqual([true, false]);
+    expect([signedBy(rotated, posts[3]!), signedBy(target, posts[3]!)]).toEqual([true, false]);
   });
 
   it('is accepted as a whole, in part or not at all', async () => {

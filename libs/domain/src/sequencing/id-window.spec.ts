@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseOrgId, type EventId, type OrgId } from '../kernel/index.js';
@@ -145,12 +146,16 @@ describe('the window of ids', () => {
   });
 
   it('replays an earlier record without going back in time, and ignores one that has left the window', () => {
-    const window = new IdWindow(START_MS);
-    window.replay(print(1), START_MS - ID_SEGMENT_MS, 0, true);
-    window.replay(print(2), START_MS - ID_SEGMENTS * ID_SEGMENT_MS, 1, true);
+    const window = new IdWindow();
+    window.add(print(3), START_MS, 9);
+    window.replay(print(1), START_MS - ID_SEGMENT_MS, 1, true);
+    window.replay(print(2), START_MS - ID_SEGMENTS * ID_SEGMENT_MS, 0, true);
+    window.replay(print(3), START_MS, 4, false);
     expect(window.clockMs).toBe(START_MS);
     expect(window.has(print(1), START_MS)).toBe(true);
-    expect(window.size).toBe(1);
+    expect(window.size).toBe(2);
+    expect(window.coversFrom(START_MS)).toBe(1);
+    expect(window.coversFrom(START_MS + 4 * ID_SEGMENT_MS)).toBe(4);
   });
 
   it('is set back by a new record of the log, and not by a repeat of an old one', () => {
@@ -192,6 +197,15 @@ describe('the window of ids', () => {
     ]);
     expect(window.takeAdded()).toEqual([]);
   });
+
+  it('hands over as many ids as there are', () => {
+    const window = new IdWindow();
+    for (let n = 0; n < 200; n++) window.add(print(n), START_MS, n);
+    const restored = new IdWindow(START_MS);
+    for (const stretch of window.takeAdded()) restored.restore(stretch);
+    for (let n = 0; n < 200; n++) expect(restored.has(print(n), START_MS)).toBe(true);
+    expect(restored.size).toBe(200);
+  });
 });
 
 describe('a table of fingerprints', () => {
@@ -213,6 +227,25 @@ describe('a table of fingerprints', () => {
     expect(table.add([0, 0, 0, 0])).toBe(true);
     expect(table.add([0, 0, 0, 0])).toBe(false);
     expect(table.has([0, 0, 0, 0])).toBe(true);
+  });
+
+  it('compares all words of a fingerprint, of which any may be zero', () => {
+    const words = [0, 64];
+    const all = words.flatMap((a) =>
+      words.flatMap((b) => words.flatMap((c) => words.map((d) => [a, b, c, d] as const))),
+    );
+    const table = new FingerprintTable();
+    for (const [index, entry] of all.entries()) {
+      expect(table.has(entry)).toBe(false);
+      expect(table.add(entry)).toBe(true);
+      expect(table.size).toBe(index + 1);
+    }
+    for (const entry of all) expect(table.add(entry)).toBe(false);
+  });
+
+  it('has those that checkpoints hold: the first 16 bytes of a SHA-256', () => {
+    const digest = createHash('sha256').update(`${ORG}/evt_0000000000000001`).digest();
+    expect(print(1)).toEqual([0, 4, 8, 12].map((at) => digest.readInt32LE(at)));
   });
 
   it('distinguishes the same id of two orgs', () => {

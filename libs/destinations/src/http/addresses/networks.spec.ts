@@ -23,6 +23,11 @@ describe('parseNetworks', () => {
   it('takes a mapped block for the IPv4 block', () => {
     expect(networkOf(parseIp('127.0.0.1')!, parseNetworks('::ffff:127.0.0.0/104'))).toBeDefined();
     expect(networkOf(parseIp('128.0.0.1')!, parseNetworks('::ffff:127.0.0.0/104'))).toBeUndefined();
+    expect(networkOf(parseIp('10.0.0.1')!, parseNetworks('::ffff:0.0.0.0/96'))).toBeDefined();
+  });
+
+  it.each(['::ffff:10.0.0.1/95', '::10.0.0.1/128', '64:ff9b::10.0.0.1/128'])('takes %s for no IPv4 block', (cidr) => {
+    expect(networkOf(parseIp('10.0.0.1')!, parseNetworks(cidr))).toBeUndefined();
   });
 
   it('takes /0 for everything of its family', () => {
