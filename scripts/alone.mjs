@@ -64,11 +64,11 @@ function claim(path) {
   }
 }
 
-/** Says which process acts, if that is known, and how long ago its last sign of life was. */
+/** Says which process acts, if that is known, and how far its last sign of life is from now: the clock may have been set back. */
 function holderOf(path) {
   try {
     const pid = Number(readFileSync(path, 'utf8'));
-    return { pid: pid === 0 ? undefined : pid, silentMs: Date.now() - statSync(path).mtimeMs };
+    return { pid: pid === 0 ? undefined : pid, silentMs: Math.abs(Date.now() - statSync(path).mtimeMs) };
   } catch {
     // It has just been released.
     return { pid: undefined, silentMs: 0 };

@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -122,6 +123,15 @@ describe('the preparation of a folder', () => {
     const turns = await Promise.all(['one', 'two'].map((name) => outputOf(turn(`console.log('${name}')`))));
     expect(turns.map(({ stdout }) => stdout.split('\n').at(-2))).toEqual(['one', 'two']);
     expect(readdirSync(root)).toEqual([]);
+  });
+
+  it('goes on after one that was killed before the clock was set back', async () => {
+    const ended = spawn('true');
+    await once(ended, 'exit');
+    writeFileSync(join(root, 'preparing'), String(ended.pid));
+    const later = new Date(Date.now() + 3_600_000);
+    utimesSync(join(root, 'preparing'), later, later);
+    expect((await outputOf(turn("console.log('one')"))).stdout).toMatch(/one\n$/);
   });
 });
 
