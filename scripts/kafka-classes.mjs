@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -6,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeDraft } from './draft.mjs';
 import { kafkaClasses, kafkaJarsDir } from './kafka-jars.mjs';
 import { javaCommand } from './prerequisites.mjs';
-import { endWithUs, runTool, StepError } from './run-tool.mjs';
+import { runTool, spawnWithUs, StepError } from './run-tool.mjs';
 
 const ADVICE = 'Check that Java 17 or later works, then run the command again.';
 const START_LIMIT_MS = 120_000;
@@ -87,11 +86,10 @@ async function runBroker(directory, classPath) {
     advice: ADVICE,
   });
   const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${join(directory, 'classes.jsa')}`];
-  const broker = spawn(javaCommand(), [...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile], {
+  const broker = spawnWithUs(javaCommand(), [...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile], {
     cwd: directory,
     stdio: 'ignore',
   });
-  endWithUs(broker);
   let isOver = false;
   const ended = new Promise((resolve) => {
     broker.once('error', resolve).once('exit', resolve);

@@ -6,17 +6,22 @@ const TAIL_LINES = 30;
 export class StepError extends Error {}
 
 /**
- * Passes signals to stop on to the child, and ends this process by them: the child must not go on alone.
- * @param {import('node:child_process').ChildProcess} child
+ * Starts a child that does not go on alone: signals to stop are passed on to it, and end this process.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {import('node:child_process').SpawnOptions} options
  */
-export function endWithUs(child) {
+export function spawnWithUs(command, args, options) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const onSignal = (signal, number) => {
     child.kill(signal);
     process.exit(128 + number);
   };
+  // Before the child starts, since it can run for a while before `spawn` returns.
   for (const signal of signals) process.once(signal, onSignal);
+  const child = spawn(command, args, options);
   child.once('close', () => signals.forEach((signal) => process.off(signal, onSignal)));
+  return child;
 }
 
 /**
@@ -29,14 +34,13 @@ export function endWithUs(child) {
  */
 export function runTool(command, args, { cwd, advice, env = process.env }) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawnWithUs(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output = (output + text).slice(-1_000_000);
       });
     }
-    endWithUs(child);
     const fail = (how) => {
       const tail = output.trimEnd().split('\n').slice(-TAIL_LINES).join('\n');
       reject(new StepError(`${[command, ...args].join(' ')}: ${how}\n${tail}\n\n${advice}`));

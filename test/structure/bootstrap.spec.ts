@@ -79,6 +79,31 @@ describe('the archive of the classes of Kafka', () => {
     });
   });
 
+  it('leaves no broker behind after a signal while the broker is being started', async () => {
+    const child = run(
+      'run-tool.mjs',
+      'spawnWithUs',
+      `import childProcess from 'node:child_process';
+       import { syncBuiltinESMExports } from 'node:module';
+       const { spawn } = childProcess;
+       childProcess.spawn = (...args) => {
+         const broker = spawn(...args);
+         console.log(broker.pid);
+         process.kill(process.pid, 'SIGTERM');
+         return broker;
+       };
+       syncBuiltinESMExports();
+       spawnWithUs('sleep', ['600'], { stdio: 'ignore' });`,
+    );
+    const { stdout } = await outputOf(child);
+    const broker = Number(stdout);
+    expect(broker).toBeGreaterThan(0);
+    started.push(broker);
+    await eventually(() => {
+      expect(identifyProcess(broker)).toBeUndefined();
+    });
+  });
+
   it.each([
     ['ends at once', 'case "$*" in *StorageTool*) exit 0; esac\nexit 1'],
     ['is killed', 'case "$*" in *StorageTool*) exit 0; esac\nkill -KILL $$'],
