@@ -22,4 +22,19 @@ describe('AttentiveClock', () => {
     monotonicMs += 100;
     expect(clock.nowMs()).toBe(stood + 100);
   });
+
+  it('stops ticking while nobody reads it, and goes on as if it had ticked', () => {
+    clock.nowMs();
+    clock.tick();
+    expect(clock.isTicking).toBe(true);
+    const before = clock.nowMs();
+    for (let ticks = 0; ticks < 40; ticks++) {
+      monotonicMs += 50;
+      clock.tick();
+    }
+    expect(clock.isTicking).toBe(false);
+    monotonicMs += 60_000;
+    expect(clock.nowMs() - before).toBe(62_000);
+    expect(clock.isTicking).toBe(true);
+  });
 });

@@ -574,3 +574,15 @@ function divertInto(diverted: number[]) {
     return Promise.resolve();
   };
 }
+
+it('looks for room only while there are attempts', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const feeder = aFeeder();
+  const atRest = timers();
+  await feed(feeder, [record(5)]);
+  expect(timers()).toBe(atRest + 1);
+  end(5);
+  await eventually(() => {
+    expect(timers()).toBe(atRest);
+  });
+});

@@ -17,7 +17,7 @@ import type { FoundTarget } from '../attempts/attempt-maker.js';
 import { notAnAttempt } from '../attempts/not-an-attempt.js';
 
 const COMMIT_EVERY_MS = 250;
-/** How often waiting attempts are offered to the lane again. */
+/** How often waiting attempts are offered to the lane again, and those of lost partitions withdrawn. */
 const OFFER_EVERY_MS = 10;
 /**
  * Bytes of a partition's attempts that may wait for room, or are being diverted. With more, an endpoint without room delays
@@ -171,7 +171,9 @@ interface PartitionFlight {
  */
 export class LaneFeeder {
   readonly #flights = new Map<number, PartitionFlight>();
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #relieving: NodeJS.Timeout;
+  /** Runs only while there are attempts. */
+  #offering: NodeJS.Timeout | null = null;
   #draining = false;
   /** The generation of the assignment that the flights were last compared with. */
   #generation: number | null = null;
@@ -182,15 +184,10 @@ export class LaneFeeder {
     private readonly options: LaneFeederOptions,
     private readonly use: LaneFeederDependencies,
   ) {
-    this.#timers = [
-      setInterval(() => {
-        options.lane.relieve();
-        void this.#commitAll();
-      }, COMMIT_EVERY_MS),
-      setInterval(() => {
-        this.#offerWaiting();
-      }, OFFER_EVERY_MS),
-    ];
+    this.#relieving = setInterval(() => {
+      options.lane.relieve();
+      void this.#commitAll();
+    }, COMMIT_EVERY_MS);
     use.sessions.beforeRelease(options.group, () => this.#release());
   }
 
@@ -248,6 +245,7 @@ export class LaneFeeder {
       handled: () => {
         flight.isResting = bytesOf(flight) > WAITING_BYTES;
         if (!flight.isResting) return undefined;
+        this.#keepOffering();
         const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
       },
@@ -258,7 +256,8 @@ export class LaneFeeder {
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     await Promise.race([this.options.lane.idle(), delay(timeoutMs, undefined, { ref: false })]);
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#relieving);
+    if (this.#offering !== null) clearInterval(this.#offering);
     await this.#commitAll();
   }
 
@@ -304,6 +303,7 @@ export class LaneFeeder {
   }
 
   #offerOrWait(flight: PartitionFlight, attempt: Waiting): Offered {
+    this.#keepOffering();
     const waiting = roomOf(flight, attempt.due);
     const offered = waiting.holds(attempt.due) ? 'share_full' : this.#offer(flight, attempt);
     if (offered === 'share_full' && !this.#isPatient(flight, attempt.due)) return offered;
@@ -360,6 +360,23 @@ export class LaneFeeder {
    */
   #interrupted(error: unknown): void {
     if (!this.use.signal.aborted) this.use.logger.error({ err: error }, 'attempt.interrupted');
+  }
+
+  #keepOffering(): void {
+    if (this.#draining) return;
+    this.#offering ??= setInterval(() => {
+      this.#offerWaiting();
+      if (this.#hasAttempts || this.#offering === null) return;
+      clearInterval(this.#offering);
+      this.#offering = null;
+    }, OFFER_EVERY_MS);
+  }
+
+  get #hasAttempts(): boolean {
+    return (
+      this.options.lane.held > 0 ||
+      [...this.#flights.values()].some((flight) => flight.isResting || bytesOf(flight) > 0)
+    );
   }
 
   /** Offers waiting attempts in order. An endpoint without room does not block others. */

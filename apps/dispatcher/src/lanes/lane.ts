@@ -256,6 +256,10 @@ export class Lane {
 
   /** Updates the state of all shares, and gives up attempts that wait for sluggish endpoints. Call this regularly. */
   relieve(): void {
+    if (this.#shares.size === 0) {
+      this.#servesModestEndpoints = false;
+      return;
+    }
     const nowMs = this.nowMs();
     this.#servesModestEndpoints = [...this.#shares.values()].some(
       ({ startedAtMs, fullAtMs, org }) =>

@@ -12,6 +12,7 @@ import { commitOnce } from '../kafkajs/commit-once.js';
 import { replaceReset } from '../kafkajs/out-of-range.js';
 import { replaceCodec } from '../kafkajs/replace-codec.js';
 import { fetchLessWhenQuiet } from '../kafkajs/quiet-fetches.js';
+import { timeOutTogether } from '../kafkajs/request-timeouts.js';
 import { stillQueues } from '../kafkajs/still-queues.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
@@ -21,6 +22,7 @@ commitOnce();
 announceJoins();
 fetchLessWhenQuiet();
 stillQueues();
+timeOutTogether();
 finishConnecting();
 
 export interface KafkaConnectionOptions {
