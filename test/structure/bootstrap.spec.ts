@@ -129,13 +129,21 @@ describe('the preparation of a folder', () => {
   const LONG = 'await new Promise((resolve) => setTimeout(resolve, 600_000))';
 
   it('waits for another process that prepares it', async () => {
-    const first = turn("await new Promise((resolve) => setTimeout(resolve, 2_000)); console.log('first')");
-    const both = outputOf(first);
-    await hasBegun();
-    const second = await outputOf(turn("console.log('second', new Date().toISOString())"));
-    expect([(await both).stdout, second.stdout]).toEqual([
-      'first\n',
-      expect.stringMatching(new RegExp(`^waits for ${first.pid}\nsecond .*\n$`)),
+    const first = turn(`
+      const working = setInterval(() => undefined, 1_000);
+      const told = new Promise((resolve) => process.once('SIGUSR2', resolve));
+      console.log('first begins');
+      await told;
+      clearInterval(working);
+      console.log('first ends');`);
+    const ofFirst = outputOf(first);
+    await once(first.stdout!, 'data');
+    const second = turn("console.log('second')");
+    second.stdout!.once('data', () => first.kill('SIGUSR2'));
+    const outputs = await Promise.all([ofFirst, outputOf(second)]);
+    expect(outputs.map(({ stdout }) => stdout)).toEqual([
+      'first begins\nfirst ends\n',
+      `waits for ${first.pid}\nsecond\n`,
     ]);
     expect(readdirSync(root)).toEqual([]);
   });
