@@ -56,5 +56,5 @@ export default {
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
   // Of a machine that is busy with other things, too.
-  testTimeout: 120_000,
+  testTimeout: 240_000,
 };

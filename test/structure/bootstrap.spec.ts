@@ -112,7 +112,11 @@ describe('a child that is being started', () => {
        syncBuiltinESMExports();
        ${starts};`,
     );
-    const child = await new Promise<number>((resolve) => parent.stdout!.once('data', (pid) => { resolve(Number(pid)); }));
+    const child = await new Promise<number>((resolve) =>
+      parent.stdout!.once('data', (pid) => {
+        resolve(Number(pid));
+      }),
+    );
     expect(child).toBeGreaterThan(0);
     started.push(child);
     await once(parent, 'exit');
