@@ -220,7 +220,7 @@ describe('a session of the portal', () => {
     await ask('DELETE', '/portal/session', bearer(closed.token));
     await new ApiKeyRecords(store).revoke(parseApiKey(key)?.id as ApiKeyId, new Date());
     await Promise.all([one!.text(), two!.text()]);
-    // Without being told, they would look after 15 s.
+    // Without a notification they would end after 15 s.
     expect(performance.now() - startedMs).toBeLessThan(10_000);
     const reader = three!.body!.getReader();
     const ended = async () => {
