@@ -13,7 +13,7 @@ import { headerOf } from './support/pushes.js';
 let suite: DeliverySuite;
 
 beforeAll(async () => {
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '4s,2s', DELIVERY_TIMEOUT: '5s' });
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '4s,2s', DELIVERY_TIMEOUT: '10s' });
   await suite.gapless.start([DispatcherModule], { name: 'second' });
 });
 
@@ -42,18 +42,14 @@ function firstSeqs(pushes: readonly Received[]): readonly number[] {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
 
-function delivered(
-  { operator, endpoint }: Subscribed,
-  count: number,
-  timeoutMs = 30_000,
-): Promise<readonly Delivery[]> {
+function delivered({ operator, endpoint }: Subscribed, count: number): Promise<readonly Delivery[]> {
   return eventually(
     async () => {
       const found = await operator.deliveries(endpoint.id);
       expect(found.filter(({ status }) => status === 'delivered')).toHaveLength(count);
       return found;
     },
-    { timeoutMs },
+    { timeoutMs: 60_000 },
   );
 }
 
@@ -139,7 +135,7 @@ describe('an endpoint that is ordered as a whole', () => {
     const joining = await suite.gapless.start([DispatcherModule], { name: 'third' });
     await to.operator.emit(...tickets(100));
     await joining.stop();
-    await delivered(to, 200, 40_000);
+    await delivered(to, 200);
     expect(firstSeqs(to.receiver.received)).toEqual(upTo(200));
   });
 
@@ -294,7 +290,7 @@ describe('a batch', () => {
       (_request, response) => {
         response.flushHeaders();
       },
-      'timeout: no end of the answer within 5000 ms',
+      'timeout: no end of the answer within 10000 ms',
     ],
     [
       'is longer than what is read',
