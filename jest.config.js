@@ -55,5 +55,6 @@ export default {
     { ...shared, displayName: 'containers', testMatch: ['<rootDir>/test/containers/**/*.containers.ts'] },
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
-  testTimeout: 60_000,
+  // Of a machine that is busy with other things, too.
+  testTimeout: 240_000,
 };

@@ -24,11 +24,12 @@ export const jest = (root, project) => [
  */
 export function runNode(cwd, args, env = process.env) {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: 'inherit' });
     // A terminal's Ctrl-C reaches the child by itself; it tidies up its servers, and we wait for it.
     const forward = (signal) => child.kill(signal);
     const stay = () => undefined;
+    // Before the child starts, since it can run for a while before `spawn` returns.
     process.on('SIGTERM', forward).on('SIGINT', stay);
+    const child = spawn(process.execPath, args, { cwd, env, stdio: 'inherit' });
     child.once('error', reject);
     child.once('exit', (code) => {
       process.off('SIGTERM', forward).off('SIGINT', stay);

@@ -511,8 +511,8 @@ describe('without a connection', () => {
     await visitor.button('Try again').waitFor();
     await page.waitForTimeout(3_000);
     await page.unroute('**/api/**');
-    await visitor.heading('Overview').waitFor({ timeout: 8_000 });
-    await page.getByRole('region', { name: 'Endpoints' }).waitFor({ timeout: 8_000 });
+    await visitor.heading('Overview').waitFor();
+    await page.getByRole('region', { name: 'Endpoints' }).waitFor();
     expect(visitor.complaints.splice(0).filter((text) => !/503|unavailable/.test(text))).toEqual([]);
   });
 

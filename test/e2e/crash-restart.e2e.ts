@@ -31,7 +31,7 @@ afterEach(async () => {
   await gapless.stop();
   await receiver.close();
   rmSync(dataDir, { recursive: true, force: true });
-}, 60_000);
+});
 
 function anApi(): ApiClient {
   return new ApiClient(gapless.credentials.base_url, gapless.credentials.api_key);

@@ -152,7 +152,7 @@ describe('operational events (contract 7.5)', () => {
     const text = await operations.feedText('since=0');
     for (const { body } of sink.received) expect(text).toContain(body.toString());
     expect((await customer.feed()).map(({ event }) => event)).toEqual(['ticket.created', 'ticket.created']);
-  }, 60_000);
+  });
 
   it('are not raised about failures of the operations organization, which could never end', async () => {
     const own = await receiving(500);
@@ -173,7 +173,7 @@ describe('operational events (contract 7.5)', () => {
         { event: 'endpoint.disabled', data: { activation: 1, reason: 'operator' } },
       ]);
     });
-  }, 60_000);
+  });
 
   it.each(OPERATIONAL)('%s cannot be submitted', async (event) => {
     const service = await anApi(null);

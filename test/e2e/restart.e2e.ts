@@ -43,13 +43,10 @@ async function emitFates(api: ApiClient): Promise<void> {
 }
 
 async function expectAllDelivered(api: ApiClient, webhook: Webhook, events: number): Promise<void> {
-  await eventually(
-    async () => {
-      const { health } = (await api.webhook(webhook.id)) as Webhook & { health: Record<string, number> };
-      expect(health).toMatchObject({ pending: 0, delivered_24h: events });
-    },
-    { timeoutMs: 40_000 },
-  );
+  await eventually(async () => {
+    const { health } = (await api.webhook(webhook.id)) as Webhook & { health: Record<string, number> };
+    expect(health).toMatchObject({ pending: 0, delivered_24h: events });
+  });
   expect((await api.feed()).map(({ seq }) => seq)).toEqual(oneTo(events));
 }
 

@@ -91,15 +91,12 @@ async function days(): Promise<readonly string[]> {
 }
 
 async function settled(): Promise<void> {
-  await eventually(
-    async () => {
-      const [row] = await store.query<{ pending: number }>(
-        `select count(*)::int as pending from deliveries where status = 'pending'`,
-      );
-      expect(row).toEqual({ pending: 0 });
-    },
-    { timeoutMs: 30_000 },
-  );
+  await eventually(async () => {
+    const [row] = await store.query<{ pending: number }>(
+      `select count(*)::int as pending from deliveries where status = 'pending'`,
+    );
+    expect(row).toEqual({ pending: 0 });
+  });
 }
 
 beforeAll(async () => {
@@ -312,13 +309,10 @@ describe('rebuild', () => {
     expect(before.filter((row) => !after.has(row))).toEqual([]);
     expect(after.size).toBe(before.length + acknowledged.length);
     // What ended with its endpoint is seen as ended at once; the sweep writes it into the rows.
-    await eventually(
-      async () => {
-        const deliveriesAfter = new Set(await rowsOf('deliveries'));
-        expect(deliveriesBefore.filter((row) => !deliveriesAfter.has(row))).toEqual([]);
-      },
-      { timeoutMs: 30_000 },
-    );
+    await eventually(async () => {
+      const deliveriesAfter = new Set(await rowsOf('deliveries'));
+      expect(deliveriesBefore.filter((row) => !deliveriesAfter.has(row))).toEqual([]);
+    });
     expect((await rowsOf('org_heads')).length).toBe(headsBefore.length);
     const log = await readLog(gapless.environment['KAFKA_BROKERS']!, gapless.environment['TOPIC_PREFIX']!);
     const feed = await api.feedText('since=0&limit=1000');
@@ -354,25 +348,22 @@ describe('rebuild', () => {
         env: { ...process.env, ...gapless.environment },
         stdio: 'ignore',
       });
-      await eventually(
-        async () => {
-          const waiting = `select 1 from pg_locks where relation = 'projection_offsets'::regclass and not granted`;
-          expect(await store.query(waiting)).toHaveLength(1);
-        },
-        { timeoutMs: 30_000 },
-      );
+      await eventually(async () => {
+        const waiting = `select 1 from pg_locks where relation = 'projection_offsets'::regclass and not granted`;
+        expect(await store.query(waiting)).toHaveLength(1);
+      });
       await expect(rebuild(gapless.environment)).rejects.toThrow('Another move, rebuild or repair is under way');
       killed.kill('SIGKILL');
       await once(killed, 'exit');
     });
     // Postgres notices the death of its client when it answers.
-    const report = await eventually(() => rebuild(gapless.environment), { timeoutMs: 30_000 });
+    const report = await eventually(() => rebuild(gapless.environment));
     expect(report.records).toBe(0);
     expect(report.folded_before).toBeGreaterThan(EVENTS);
     expect(report.tables?.every(({ rows, differing }) => rows > 0 && differing === 0)).toBe(true);
     expect((await verify()).differences).toEqual({ count: 0, first: [] });
     expect(await rebuild(gapless.environment)).toMatchObject({ records: report.folded_before, folded_before: 0 });
-  }, 90_000);
+  });
 
   it('takes who owns the tables, and leaves everything as it is for anybody else', async () => {
     const asWriter = { ...gapless.environment, DATABASE_URL: writer.url };

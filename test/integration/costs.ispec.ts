@@ -171,15 +171,12 @@ describe('what events cost', () => {
 
   /** Waits until the delivery log shows that everything is delivered. */
   async function settled(events: number): Promise<void> {
-    await eventually(
-      async () => {
-        const [row] = await store.query<{ delivered: string }>(
-          `select count(*) as delivered from deliveries where status = 'delivered'`,
-        );
-        expect(Number(row!.delivered)).toBe(events);
-      },
-      { timeoutMs: 40_000 },
-    );
+    await eventually(async () => {
+      const [row] = await store.query<{ delivered: string }>(
+        `select count(*) as delivered from deliveries where status = 'delivered'`,
+      );
+      expect(Number(row!.delivered)).toBe(events);
+    });
   }
 
   async function read(): Promise<Meter> {

@@ -222,7 +222,7 @@ it('says which seqs have other events in the feed than in the log', async () => 
     ok: false,
     conflicts: [{ org_id: orgId, seq: 2, feed_event_id: ids[1] }],
   });
-}, 60_000);
+});
 
 it('projects the delivery facts that were written after their topic was lost', async () => {
   const endpointId = await aWebhook(['ticket.created']);

@@ -47,7 +47,7 @@ afterEach(async () => {
   await gapless.stop();
   await kafka.remove();
   rmSync(copies, { recursive: true, force: true });
-}, 60_000);
+});
 
 async function startStages(stages = ALL_STAGES): Promise<void> {
   app = await gapless.start(stages, { http: API_HTTP });

@@ -79,31 +79,6 @@ describe('the archive of the classes of Kafka', () => {
     });
   });
 
-  it('leaves no broker behind after a signal while the broker is being started', async () => {
-    const child = run(
-      'run-tool.mjs',
-      'spawnWithUs',
-      `import childProcess from 'node:child_process';
-       import { syncBuiltinESMExports } from 'node:module';
-       const { spawn } = childProcess;
-       childProcess.spawn = (...args) => {
-         const broker = spawn(...args);
-         console.log(broker.pid);
-         process.kill(process.pid, 'SIGTERM');
-         return broker;
-       };
-       syncBuiltinESMExports();
-       spawnWithUs('sleep', ['600'], { stdio: 'ignore' });`,
-    );
-    const { stdout } = await outputOf(child);
-    const broker = Number(stdout);
-    expect(broker).toBeGreaterThan(0);
-    started.push(broker);
-    await eventually(() => {
-      expect(identifyProcess(broker)).toBeUndefined();
-    });
-  });
-
   it.each([
     ['ends at once', 'case "$*" in *StorageTool*) exit 0; esac\nexit 1'],
     ['is killed', 'case "$*" in *StorageTool*) exit 0; esac\nkill -KILL $$'],
@@ -114,6 +89,40 @@ describe('the archive of the classes of Kafka', () => {
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('Kafka will start more slowly');
     expect(readdirSync(join(root, '.cache'))).toEqual([]);
+  });
+});
+
+describe('a child that is being started', () => {
+  it.each([
+    ['run-tool.mjs', 'spawnWithUs', "spawnWithUs('sleep', ['60'], { stdio: 'ignore' })"],
+    ['jest-run.mjs', 'runNode', "runNode(root, ['-e', 'setTimeout(() => undefined, 60_000)'])"],
+  ])('does not stay behind after a signal: %s', async (script, name, starts) => {
+    const parent = run(
+      script,
+      name,
+      `import childProcess from 'node:child_process';
+       import { syncBuiltinESMExports } from 'node:module';
+       const { spawn } = childProcess;
+       childProcess.spawn = (...args) => {
+         const child = spawn(...args);
+         console.log(child.pid);
+         process.kill(process.pid, 'SIGTERM');
+         return child;
+       };
+       syncBuiltinESMExports();
+       ${starts};`,
+    );
+    const child = await new Promise<number>((resolve) =>
+      parent.stdout!.once('data', (pid) => {
+        resolve(Number(pid));
+      }),
+    );
+    expect(child).toBeGreaterThan(0);
+    started.push(child);
+    await once(parent, 'exit');
+    await eventually(() => {
+      expect(identifyProcess(child)).toBeUndefined();
+    });
   });
 });
 
@@ -129,13 +138,21 @@ describe('the preparation of a folder', () => {
   const LONG = 'await new Promise((resolve) => setTimeout(resolve, 600_000))';
 
   it('waits for another process that prepares it', async () => {
-    const first = turn("await new Promise((resolve) => setTimeout(resolve, 2_000)); console.log('first')");
-    const both = outputOf(first);
-    await hasBegun();
-    const second = await outputOf(turn("console.log('second', new Date().toISOString())"));
-    expect([(await both).stdout, second.stdout]).toEqual([
-      'first\n',
-      expect.stringMatching(new RegExp(`^waits for ${first.pid}\nsecond .*\n$`)),
+    const first = turn(`
+      const working = setInterval(() => undefined, 1_000);
+      const told = new Promise((resolve) => process.once('SIGUSR2', resolve));
+      console.log('first begins');
+      await told;
+      clearInterval(working);
+      console.log('first ends');`);
+    const ofFirst = outputOf(first);
+    await once(first.stdout!, 'data');
+    const second = turn("console.log('second')");
+    second.stdout!.once('data', () => first.kill('SIGUSR2'));
+    const outputs = await Promise.all([ofFirst, outputOf(second)]);
+    expect(outputs.map(({ stdout }) => stdout)).toEqual([
+      'first begins\nfirst ends\n',
+      `waits for ${first.pid}\nsecond\n`,
     ]);
     expect(readdirSync(root)).toEqual([]);
   });

@@ -1,13 +1,35 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 
-/** Returns a loopback port that nobody listens on at this moment: for a process that gets its port before it starts. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
+/**
+ * Below the ports that the system hands out by itself, and below those of embedded servers. Each worker of jest has a
+ * part of its own, so that nobody takes a port before the process that it is for listens on it.
+ */
+const FIRST = 10_000;
+const EACH = 1_000;
+const WORKERS = 10;
+
+const first = FIRST + EACH * (Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS);
+let next = randomInt(EACH);
+
+/** Returns a loopback port that nobody listens on, another one with each call: for a process that gets its port before it starts. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < EACH; tries++) {
+    const port = first + next;
+    next = (next + 1) % EACH;
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port from ${first} to ${first + EACH - 1} on 127.0.0.1`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer().once('error', () => {
+      resolve(false);
+    });
+    server.listen({ host: '127.0.0.1', port, exclusive: true }, () => {
       server.close(() => {
-        resolve(port);
+        resolve(true);
       });
     });
   });

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 import { KAFKA_JARS } from '../../libs/embedded-stack/src/kafka/kafka-jars.js';
 import { KAFKA_LOGGING, kafkaServerProperties } from '../../libs/embedded-stack/src/kafka/kafka-settings.js';
 import { launchServer } from '../../libs/embedded-stack/src/servers/server-process.js';
+import { freePort } from './free-port.js';
 import { eventually } from './infrastructure/eventually.js';
 import { runProgram } from './outside-clients.js';
 
@@ -71,29 +71,13 @@ async function makeIdentities(home: string, users: readonly string[]): Promise<s
   return join(home, 'users.pem');
 }
 
-async function freePorts(): Promise<readonly [number, number, number]> {
-  const servers = [createServer(), createServer(), createServer()] as const;
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve) => {
-          server.listen(0, '127.0.0.1', () => {
-            resolve((server.address() as AddressInfo).port);
-          });
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return [ports[0]!, ports[1]!, ports[2]!];
-}
-
 /** @param certified the users that have a certificate, too */
 export async function aSecuredKafka(
   users: readonly string[],
   certified: readonly string[] = [],
 ): Promise<SecuredKafka> {
   const home = mkdtempSync(join(tmpdir(), 'gapless-secured-kafka-'));
-  const [port, controllerPort, certifiedPort] = await freePorts();
+  const [port, controllerPort, certifiedPort] = [await freePort(), await freePort(), await freePort()];
   const caFile = await makeCertificate(home);
   const usersCaFile = await makeIdentities(home, certified);
   const known = ['admin', ...users].map((user) => `user_${user}="${user}"`).join(' ');

@@ -11,7 +11,7 @@ const READY = `require('http').createServer((_, answer) => answer.end()).listen(
 process.on('SIGTERM', () => { console.log('ended in order'); process.exit(); });`;
 
 describe('a supervised process', () => {
-  const signal = AbortSignal.timeout(30_000);
+  let signal: AbortSignal;
   let directory: string;
   let told: string[];
   let running: SupervisedProcess | undefined;
@@ -19,6 +19,7 @@ describe('a supervised process', () => {
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'gapless-supervised-'));
     told = [];
+    signal = AbortSignal.timeout(40_000);
   });
 
   afterEach(async () => {

@@ -28,7 +28,7 @@ export class Visitor {
   ): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(40_000);
     return new Visitor(context, page, baseUrl);
   }
 

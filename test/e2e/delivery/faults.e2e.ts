@@ -113,7 +113,8 @@ describe('an attempt that meets a fault is one failed attempt, recorded with its
     });
     const delivery = await attempted(suite, `http://127.0.0.1:${receiver.port}/hook`);
     expectOneFailure(delivery, /^timeout: /);
-    expect(delivery.attempts_log[0]!.duration_ms).toBeLessThan(TIMEOUT_MS + 1_000);
+    // The head would take 38 s.
+    expect(delivery.attempts_log[0]!.duration_ms).toBeLessThan(20_000);
   });
 
   it.concurrent('when nobody listens there', async () => {

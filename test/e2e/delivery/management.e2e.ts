@@ -9,7 +9,7 @@ import type { Delivery, Endpoint, EndpointWithSecret, Operator } from './support
 import { attemptOf, seqOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
-const TIER_MS = 1_500;
+const TIER_MS = 4_000;
 
 let suite: DeliverySuite;
 
@@ -119,10 +119,7 @@ describe('PATCH /external/webhooks/:id (contract 5.1)', () => {
     await operator.change(endpoint.id, { url: after.url });
     await operator.emit({ event: 'ticket.created', data: {} });
     await eventually(() => {
-      expect(after.received.map((push) => [seqOf(push), attemptOf(push)])).toEqual([
-        [2, 1],
-        [1, 2],
-      ]);
+      expect(after.received.map((push) => `${seqOf(push)}/${attemptOf(push)}`).toSorted()).toEqual(['1/2', '2/1']);
     });
     expect(before.received).toHaveLength(1);
   });

@@ -58,15 +58,12 @@ describe('deliveries whose Postgres goes away in the middle of the pushes', () =
       await pause(2 * TIER_MS);
       await postgres.open();
     }
-    const deliveries = await eventually(
-      async () => {
-        const found = await operator.deliveries(endpoint.id);
-        expect(found).toHaveLength(EVENTS);
-        expect(found.filter(({ status }) => status === 'pending')).toEqual([]);
-        return found;
-      },
-      { timeoutMs: 40_000 },
-    );
+    const deliveries = await eventually(async () => {
+      const found = await operator.deliveries(endpoint.id);
+      expect(found).toHaveLength(EVENTS);
+      expect(found.filter(({ status }) => status === 'pending')).toEqual([]);
+      return found;
+    });
     const attemptsOf = (id: string) => receiver.received.filter((push) => deliveryIdOf(push) === id).map(attemptOf);
     for (const { id, seq, status, attempts } of deliveries) {
       const fate = FATES[seq % 3]!;

@@ -87,12 +87,9 @@ describe('gapless listen', () => {
       child = listen(apiKey);
     }
     const count = 1 + KILLS * EVENTS_PER_LIFE;
-    await eventually(
-      () => {
-        expect(Math.max(...seqs())).toBe(count);
-      },
-      { timeoutMs: 30_000 },
-    );
+    await eventually(() => {
+      expect(Math.max(...seqs())).toBe(count);
+    });
     // The last one may have had nothing to forward. From its first line on, it ends in order.
     await once(child.stderr!, 'data');
     expect(await end(child, 'SIGTERM')).toBe(0);
@@ -107,7 +104,7 @@ describe('gapless listen', () => {
       expect(verifySignature({ body, header, secret: SECRET })).toMatchObject({ valid: true });
       expect(body.toString()).toBe(bodies.get(Number(headers['x-service-sequence'])));
     }
-  }, 60_000);
+  });
 });
 
 /** The envelopes as the feed serves them. Those of this test have no line breaks and no `},{"id"` in their data. */

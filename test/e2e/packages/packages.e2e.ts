@@ -174,7 +174,7 @@ describe('the reference consumer', () => {
         async () => {
           expect(await keptCount()).toBeGreaterThanOrEqual(count);
         },
-        { timeoutMs: 30_000, intervalMs: 5 },
+        { intervalMs: 5 },
       );
 
     const producer = new Producer(new HttpSink({ baseUrl: app.url, apiKey: serviceKey }));

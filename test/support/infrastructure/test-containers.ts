@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { GenericContainer, Wait, type StartedTestContainer } from 'testcontainers';
+import { freePort } from '../free-port.js';
 import type { TestServers } from './test-servers.js';
 
 const DOCKERFILES = resolve(import.meta.dirname, '../../../docker');
@@ -109,16 +109,4 @@ async function startKafka(image: string, started: StartedTestContainer[]): Promi
     .start();
   started.push(container);
   return container;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((settle, fail) => {
-    const server = createServer().once('error', fail);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        settle(port);
-      });
-    });
-  });
 }

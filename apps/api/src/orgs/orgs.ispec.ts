@@ -321,7 +321,8 @@ describe('deleting an organization', () => {
     const startedMs = performance.now();
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
     const texts = await Promise.all(ends);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    // Without a notification they would end after 15 s.
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect(texts.filter((text) => text.includes('notifications/events/terminated'))).toHaveLength(2);
     const reader = (await stranger).body?.getReader();
     const ended = async () => {

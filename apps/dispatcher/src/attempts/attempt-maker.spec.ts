@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   decodeFact,
@@ -85,14 +85,23 @@ function retries() {
 describe('a target that was found with the endpoints of the event', () => {
   const known = { ...TARGET, url: 'https://example.com/known' };
   const pushed = () => posts.map(([, { url }]) => url);
+  const askedAtMs = 5_000;
+  const makeAt = async (nowMs: number) => {
+    jest.spyOn(performance, 'now').mockReturnValue(nowMs);
+    await maker.make(due, new Flight(() => 0), { found: { target: known, askedAtMs } });
+  };
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
 
   it('saves the look-up', async () => {
-    await maker.make(due, new Flight(() => 0), { found: { target: known, askedAtMs: performance.now() } });
+    await makeAt(askedAtMs + 10);
     expect(pushed()).toEqual([known.url]);
   });
 
   it('is looked up again after 10 ms, so that changes of the endpoint take effect', async () => {
-    await maker.make(due, new Flight(() => 0), { found: { target: known, askedAtMs: performance.now() - 11 } });
+    await makeAt(askedAtMs + 11);
     expect(pushed()).toEqual([TARGET.url]);
   });
 });

@@ -7,6 +7,9 @@ import { FeedClient } from './feed-client.js';
 
 const PAGE = `{"data":[${anEventJson(5)},${anEventJson(6)}],"next_seq":6}`;
 
+/** The time limit of a request: longer than a busy machine stands still for. */
+const LIMIT_MS = 2_000;
+
 /** What the server does with one request. */
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -35,7 +38,7 @@ describe('the client of the feed', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    feed = new FeedClient({ baseUrl, apiKey: 'gk_1', timeoutMs: 500 });
+    feed = new FeedClient({ baseUrl, apiKey: 'gk_1', timeoutMs: LIMIT_MS });
   });
 
   afterEach(() => {

@@ -81,17 +81,21 @@ function aHang(): { readonly over: Promise<void>; readonly end: () => void } {
   return { over, end };
 }
 
-/** Appends one after the other, and expects that none is handled later than a second after it. */
+/**
+ * Appends one after the other, and expects that each is handled, and most of them within a second: a machine may stand
+ * still now and then, but what waits for a troubled partition waits for seconds each time.
+ */
 async function expectServed(partition: number, seen: readonly string[], values: readonly string[]): Promise<void> {
+  const tookMs: number[] = [];
   for (const value of values) {
     await append(partition, value);
-    await eventually(
-      () => {
-        expect(seen).toContain(value);
-      },
-      { timeoutMs: 1_000 },
-    );
+    const appendedAt = performance.now();
+    await eventually(() => {
+      expect(seen).toContain(value);
+    });
+    tookMs.push(performance.now() - appendedAt);
   }
+  expect(tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)]).toBeLessThan(1_000);
 }
 
 async function committedOffset(partition: number): Promise<number> {
@@ -119,12 +123,9 @@ describe('a batch that fails', () => {
     });
     await append(TROUBLED, '1', '2');
     // By then it waits for seconds from try to try.
-    await eventually(
-      () => {
-        expect(failures).toBeGreaterThan(5);
-      },
-      { timeoutMs: 10_000 },
-    );
+    await eventually(() => {
+      expect(failures).toBeGreaterThan(5);
+    });
     await append(TROUBLED, '3');
     await expectServed(QUIET, quiet, FEW);
     expect(quiet).toEqual(FEW);
@@ -134,13 +135,10 @@ describe('a batch that fails', () => {
     });
     expect(await committedOffset(TROUBLED)).toBe(-1);
     isBroken = false;
-    await eventually(
-      () => {
-        expect(troubled).toEqual(['1', '2', '3']);
-        expect(health.isReady).toBe(true);
-      },
-      { timeoutMs: 10_000 },
-    );
+    await eventually(() => {
+      expect(troubled).toEqual(['1', '2', '3']);
+      expect(health.isReady).toBe(true);
+    });
   });
 
   it('blocks only its partition when the client cannot read it', async () => {
@@ -202,7 +200,7 @@ describe('a handler that is slow', () => {
       expect(troubled[0]).toBe('1');
       expect(await committedOffset(TROUBLED)).toBe(troubled.length);
     });
-  }, 90_000);
+  });
 
   it('is given the records of a partition in their order, each once, and one batch at a time', async () => {
     const seen: string[] = [];
@@ -220,12 +218,9 @@ describe('a handler that is slow', () => {
       await append(TROUBLED, value);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await eventually(
-      async () => {
-        expect(await committedOffset(TROUBLED)).toBe(values.length);
-      },
-      { timeoutMs: 15_000 },
-    );
+    await eventually(async () => {
+      expect(await committedOffset(TROUBLED)).toBe(values.length);
+    });
     expect(seen).toEqual(values);
     expect(most).toBe(1);
   });

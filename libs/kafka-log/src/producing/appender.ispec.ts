@@ -142,7 +142,7 @@ describe('the appender', () => {
     await expect(doomed.append([record(topic, 'uncertain')])).rejects.toThrow();
     await stalled;
     // The controller may have given the broker up while it was stalled: it takes a moment until it has a leader again.
-    await eventually(() => doomed.append([record(topic, 'after')]), { timeoutMs: 20_000 });
+    await eventually(() => doomed.append([record(topic, 'after')]));
     await doomed.close();
     const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
     expect(values.filter((value) => value !== 'uncertain')).toEqual(['before', 'first', 'after']);
@@ -165,7 +165,7 @@ describe('the appender', () => {
       expect(performance.now() - startedAt).toBeLessThan(REJECTED_WITHIN_MS);
     }
     await kafka.start();
-    await eventually(() => appender.append([record(topic, 'behind')]), { timeoutMs: 20_000 });
+    await eventually(() => appender.append([record(topic, 'behind')]));
     const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
     expect(values.slice(0, 1)).toEqual(['before']);
     expect(values.at(-1)).toBe('behind');

@@ -168,6 +168,16 @@ export class Operator {
     return data.toSorted((a, b) => a.seq - b.seq);
   }
 
+  /** When the attempts of its deliveries began, in epoch milliseconds. */
+  async attemptTimes(id: string): Promise<readonly number[]> {
+    const times: number[] = [];
+    for (const delivery of await this.deliveries(id)) {
+      const { attempts_log } = await this.delivery(id, delivery.id);
+      times.push(...attempts_log.map(({ at }) => Date.parse(at)));
+    }
+    return times.toSorted((one, other) => one - other);
+  }
+
   /** All of it, in pages of this size. */
   async undelivered(id: string, limit = 250): Promise<readonly Undelivered[]> {
     const all: Undelivered[] = [];

@@ -13,6 +13,10 @@ import { createPushClient, type PushClient, type PushClientOptions } from './pus
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+/** The time limit of what is to succeed, even while a busy machine stands still for a moment. */
+const PATIENCE_MS = 30_000;
+/** The time limit of what begins, and then takes too long: long enough to begin on a busy machine. */
+const UNTIL_BEGUN_MS = 2_000;
 const answer =
   (text: string): Behaviour =>
   (socket) => {
@@ -43,7 +47,7 @@ beforeEach(async () => {
   cleanUps = [];
   dns = await startDnsServer();
   cleanUps.push(() => dns.close());
-  resolver = createResolver({ dnsServers: [dns.address], timeoutMs: 1_000 });
+  resolver = createResolver({ dnsServers: [dns.address], timeoutMs: PATIENCE_MS });
 });
 
 afterEach(async () => {
@@ -73,13 +77,13 @@ function aRequest(url: string | TestReceiver, changes: Partial<PushRequest> = {}
     url: typeof url === 'string' ? url : `http://127.0.0.1:${url.port}/hook?x=1`,
     headers: () => ({ 'content-type': 'application/json', 'X-Service-Event': 'test' }),
     body: Buffer.from('{"id":"evt_1"}'),
-    timeoutMs: 2_000,
+    timeoutMs: PATIENCE_MS,
     ...changes,
   };
 }
 
 async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error('the condition did not become true');
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -223,7 +227,7 @@ describe('an answer', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n');
       drip(socket, 20, () => socket.write('.'));
     });
-    const outcome = await client().post(aRequest(server, { timeoutMs: 200 }));
+    const outcome = await client().post(aRequest(server, { timeoutMs: UNTIL_BEGUN_MS }));
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: expect.stringMatching(/^\.+$/) });
     await eventually(() => server.open() === 0);
   });
@@ -245,7 +249,7 @@ describe('an answer', () => {
       setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n'), 100);
       setTimeout(() => socket.write('ok'), 400);
     });
-    const outcome = await client().post(aRequest(server, { timeoutMs: 10_000 }));
+    const outcome = await client().post(aRequest(server));
     expect(outcome).toMatchObject({ kind: 'answered', responseExcerpt: 'ok' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(99);
   });
@@ -309,8 +313,8 @@ describe('an answer whose body is needed', () => {
 
   it('and that is silent after its headers is timeout', async () => {
     const server = await receiver(answer(HEAD));
-    const outcome = await client().post(aRequest(server, { needsBody, timeoutMs: 300 }));
-    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no end of the answer within 300 ms' });
+    const outcome = await client().post(aRequest(server, { needsBody, timeoutMs: UNTIL_BEGUN_MS }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no end of the answer within 2000 ms' });
     await eventually(() => server.open() === 0);
   });
 
@@ -432,10 +436,8 @@ describe('a failure', () => {
 
   it.each(slow)('of a server that %s is timeout, and the connection is dropped', async (_name, behaviour) => {
     const server = await receiver(behaviour);
-    const startedAt = performance.now();
-    const outcome = await client().post(aRequest(server, { timeoutMs: 300 }));
-    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no response headers within 300 ms' });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const outcome = await client().post(aRequest(server, { timeoutMs: UNTIL_BEGUN_MS }));
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no response headers within 2000 ms' });
     await eventually(() => server.open() === 0);
   });
 
@@ -454,7 +456,9 @@ describe('a failure', () => {
 
   it('of name servers that do not answer is dns, and timeout when the time is over before', async () => {
     dns.set('silent.example.com', () => 'silence');
-    await expect(client().post(aRequest('http://silent.example.com/'))).resolves.toMatchObject({ error: 'dns' });
+    const impatient = createResolver({ dnsServers: [dns.address], timeoutMs: 1_000 });
+    const unanswered = await client({ resolver: impatient }).post(aRequest('http://silent.example.com/'));
+    expect(unanswered).toMatchObject({ error: 'dns' });
     const outcome = await client().post(aRequest('http://silent.example.com/', { timeoutMs: 100 }));
     expect(outcome).toMatchObject({ error: 'timeout', detail: 'the name was not resolved within 100 ms' });
   });
@@ -625,9 +629,9 @@ describe('TLS', () => {
 
   it('of a server that is silent within the handshake fails as timeout', async () => {
     const server = await receiver(answer(OK));
-    await expect(post(server, 'localhost', { timeoutMs: 200 })).resolves.toMatchObject({
+    await expect(post(server, 'localhost', { timeoutMs: UNTIL_BEGUN_MS })).resolves.toMatchObject({
       error: 'timeout',
-      detail: 'no TLS handshake within 200 ms',
+      detail: 'no TLS handshake within 2000 ms',
     });
     await eventually(() => server.open() === 0);
   });
