@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Position } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { createLogger, HealthBoard } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import type { StoredRecord } from '../records/record.js';
 import { PositionGuard } from './position-guard.js';
@@ -11,7 +12,12 @@ const TOPIC = 'inbox';
 const COMMITTED: Position = { next: 6, anchor: null };
 
 let committed: Position | undefined;
+/** The first offset of the partition, and the one after its last. */
+let begin: number;
 let end: number;
+/** How many connections to brokers broke. */
+let interruptions: number;
+let metrics: Metrics;
 let movedTo: readonly number[];
 let holds: boolean[];
 let health: HealthBoard;
@@ -20,16 +26,18 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
   const moved: number[] = [];
   movedTo = moved;
   holds = [];
-  const metrics = new Metrics();
+  [begin, interruptions, metrics] = [0, 0, new Metrics()];
   const logger = createLogger('silent', 'test');
   health = new HealthBoard();
   const connection = {
     metrics,
-    interruptions: 0,
+    get interruptions() {
+      return interruptions;
+    },
     withAdmin: () =>
       isAway()
         ? Promise.reject(new Error('Kafka is away'))
-        : Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
+        : Promise.resolve([{ partition: 0, low: String(begin), high: String(end), offset: String(end) }]),
   } as unknown as KafkaConnection;
   return new PositionGuard({
     connection,
@@ -173,6 +181,110 @@ describe('PositionGuard', () => {
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(await admitted).toBe(false);
+    await guard.stop();
+  });
+
+  /** Admits the records of the partition up to offset 9. */
+  async function anAdmittedPartition(isAway?: () => boolean): Promise<PositionGuard> {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard(isAway);
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    return guard;
+  }
+
+  describe('after a connection to a broker broke', () => {
+    it('compares again before it admits more', async () => {
+      const guard = await anAdmittedPartition();
+      end = 3;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+
+    it('compares again without records, too', async () => {
+      const guard = await anAdmittedPartition();
+      [end, interruptions] = [3, 1];
+      guard.tick();
+      await eventually(() => expect(holds).toEqual([true]));
+      await guard.stop();
+    });
+
+    it('compares once for each broken connection', async () => {
+      let requests = 0;
+      const guard = await anAdmittedPartition(() => ++requests === 0);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      const compared = requests;
+      guard.tick();
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(requests).toBe(compared);
+      await guard.stop();
+    });
+  });
+
+  describe('an offset that the brokers do not have', () => {
+    it('is left for the first one that is kept, and what retention removed is counted', async () => {
+      const guard = await anAdmittedPartition();
+      [begin, end] = [20, 30];
+      guard.outOfRange(TOPIC, 0, 7);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, holds]).toEqual([[20], [true, false]]);
+      expect((await metrics.scrape()).text).toMatch(/^gapless_records_removed_unread_total\{group="sequencer"\} 13$/m);
+      await guard.stop();
+    });
+
+    it('stops the partition if it is after its end', async () => {
+      const guard = await anAdmittedPartition();
+      guard.outOfRange(TOPIC, 0, 12);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect([movedTo, holds.at(-1)]).toEqual([[], true]);
+      await guard.stop();
+    });
+
+    it('stops a partition of which no position is known', async () => {
+      [committed, end] = [undefined, 9];
+      const guard = aGuard();
+      guard.assigned({ [TOPIC]: [0] });
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      guard.outOfRange(TOPIC, 0, 12);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+
+    it('changes nothing for a partition that stands still already', async () => {
+      const guard = await aStoppedPartition();
+      guard.outOfRange(TOPIC, 0, 1);
+      guard.doubt(TOPIC, 0);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+  });
+
+  it('compares again while Kafka is away, and says so until it answers', async () => {
+    [committed, end] = [COMMITTED, 9];
+    let isAway = true;
+    const guard = aGuard(() => isAway);
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    await eventually(() => expect(JSON.stringify(health.parts())).toContain('Kafka is away'));
+    isAway = false;
+    expect(await admitted).toBe(true);
+    expect(health.parts()).toEqual({});
+    await guard.stop();
+  });
+
+  it('never applies to an assignment what it found for the one before', async () => {
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    await new Promise(setImmediate);
+    // Another member put the position right meanwhile.
+    committed = { next: 2, anchor: null };
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(holds).toEqual([]);
     await guard.stop();
   });
 });
