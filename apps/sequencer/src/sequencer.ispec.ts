@@ -13,10 +13,12 @@ import {
   type NewRecord,
   type StoredRecord,
   type TopicNames,
+  type TopicPlan,
 } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { NO_TRACING } from '#libs/telemetry';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { readLog, readTopic } from '../../../test/support/log-reader.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { makeTopics } from '../../../test/support/topics.js';
@@ -24,7 +26,14 @@ import { LeaseLostError, Sequencer } from './sequencer.js';
 
 const brokers = process.env['TEST_KAFKA_BROKERS']!;
 const logger = createLogger('silent', 'test');
-const connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+/** How many connections to the brokers broke. */
+let interruptions = 0;
+const connection = new KafkaConnection({
+  brokers: brokers.split(','),
+  clientId: 'test',
+  logger,
+  interruptions: () => interruptions,
+});
 /** When the inbox records were appended. */
 const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
 
@@ -76,12 +85,19 @@ afterAll(async () => {
 beforeEach(async () => {
   prefix = `t${randomBytes(4).toString('hex')}`;
   topics = topicNames(prefix, [1_000]);
-  const settings = { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] };
-  await makeTopics(connection, topicPlans(topics, settings));
+  await makeTopics(connection, plans());
   sequencer = aSequencer();
   orgId = anOrgId();
   inboxEnd = 0;
 });
+
+function plans(): readonly TopicPlan[] {
+  return topicPlans(topics, { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] });
+}
+
+function planOfLog(): TopicPlan {
+  return plans().find(({ topic }) => topic === topics.log)!;
+}
 
 /** One that knows nothing yet, as after a start. */
 function aSequencer(readBackRecords?: number, left: (partition: number) => void = () => undefined): Sequencer {
@@ -427,6 +443,42 @@ describe('two sequencers that both write, since one was frozen between its lease
     expect(events.size).toBe(20);
     await aSequencer().sequence(0, [...records, eventRecord()], aSession(2));
     await expectLog(16);
+  });
+});
+
+describe('a log whose brokers were away', () => {
+  it('gets nothing from a sequencer that was replaced meanwhile', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const records = [eventRecord()];
+    await aSequencer().sequence(0, records, aSession());
+    interruptions++;
+    await expect(sequencer.sequence(0, records, aSession())).rejects.toThrow(LeaseLostError);
+    await sequencer.sequence(0, [...records, eventRecord()], aSession());
+    await expectLog(3);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(3);
+  });
+
+  it('is looked at once, if it is as it was', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    interruptions++;
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const admins = jest.spyOn(connection.kafka, 'admin');
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    expect(admins).not.toHaveBeenCalled();
+    admins.mockRestore();
+    await expectLog(3);
+  });
+
+  it.each([
+    ['gets nothing once it has lost records', 1, 0],
+    ['that has lost records stops its partition also if no broken connection showed it', 0, 1],
+  ])('%s', async (_fact, broken, written) => {
+    await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
+    await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topics.log] }));
+    await eventually(() => makeTopics(connection, [planOfLog()]));
+    interruptions += broken;
+    await expect(sequencer.sequence(0, [eventRecord()], aSession())).rejects.toThrow(PartitionStoppedError);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(written);
   });
 });
 
