@@ -113,16 +113,21 @@ describe('PositionGuard', () => {
   });
 
   it.each([
-    [true, [6]],
-    [false, []],
-  ])('moves to the position before it admits anything, if that is not the committed one (%s)', async (own, moves) => {
-    [committed, end] = [COMMITTED, 9];
-    const guard = aGuard(undefined, own);
-    guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
-    expect(movedTo).toEqual(moves);
-    await guard.stop();
-  });
+    [true, 0, [6]],
+    [true, 8, [8]],
+    [false, 0, []],
+  ])(
+    'moves to the position before it admits anything, if that is not the committed one (%s)',
+    async (own, low, moves) => {
+      [committed, end] = [COMMITTED, 9];
+      const guard = aGuard(undefined, own);
+      begin = low;
+      guard.assigned({ [TOPIC]: [0] });
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(movedTo).toEqual(moves);
+      await guard.stop();
+    },
+  );
 
   it('names with each offset the last record before it', async () => {
     [committed, end] = [COMMITTED, 9];
@@ -193,6 +198,11 @@ describe('PositionGuard', () => {
     return guard;
   }
 
+  async function removedUnread(): Promise<number> {
+    const { text } = await metrics.scrape();
+    return Number(/^gapless_records_removed_unread_total\{.*\} (\d+)$/m.exec(text)?.[1]);
+  }
+
   describe('after a connection to a broker broke', () => {
     it('compares again before it admits more', async () => {
       const guard = await anAdmittedPartition();
@@ -225,13 +235,34 @@ describe('PositionGuard', () => {
   });
 
   describe('an offset that the brokers do not have', () => {
-    it('is left for the first one that is kept, and what retention removed is counted', async () => {
+    it('is left for the first one that is kept, and what retention removed is counted once', async () => {
       const guard = await anAdmittedPartition();
       [begin, end] = [20, 30];
       guard.outOfRange(TOPIC, 0, 7);
       expect(await guard.admits(TOPIC, 0)).toBe(true);
       expect([movedTo, holds]).toEqual([[20], [true, false]]);
-      expect((await metrics.scrape()).text).toMatch(/^gapless_records_removed_unread_total\{group="sequencer"\} 13$/m);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, holds]).toEqual([[20], [true, false]]);
+      expect(await removedUnread()).toBe(13);
+      begin = 25;
+      guard.outOfRange(TOPIC, 0, 20);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, await removedUnread()]).toEqual([[20, 25], 18]);
+      await guard.stop();
+    });
+
+    it('is counted once, also if the check after the assignment found it first', async () => {
+      [committed, end] = [COMMITTED, 30];
+      const guard = aGuard();
+      begin = 20;
+      for (let assignments = 0; assignments < 2; assignments++) {
+        guard.assigned({ [TOPIC]: [0] });
+        expect(await guard.admits(TOPIC, 0)).toBe(true);
+      }
+      guard.outOfRange(TOPIC, 0, COMMITTED.next);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, await removedUnread()]).toEqual([[20], 14]);
       await guard.stop();
     });
 
@@ -272,6 +303,25 @@ describe('PositionGuard', () => {
     isAway = false;
     expect(await admitted).toBe(true);
     expect(health.parts()).toEqual({});
+    await guard.stop();
+  });
+
+  it('asks its source where it goes on when that is in doubt, whatever it has read itself', async () => {
+    const guard = await anAdmittedPartition();
+    guard.seen(TOPIC, 0, { offset: 7, timestampMs: 0 } as StoredRecord);
+    committed = { next: 12, anchor: null };
+    guard.doubt(TOPIC, 0);
+    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    await guard.stop();
+  });
+
+  it('lets nobody wait for a check of an earlier assignment', async () => {
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    guard.assigned({});
+    expect(await admitted).toBe(false);
     await guard.stop();
   });
 
