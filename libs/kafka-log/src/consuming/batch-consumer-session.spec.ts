@@ -35,7 +35,14 @@ beforeEach(async () => {
       handle: ({ records }, context) =>
         new Promise((end, reject) => {
           const offsets = records.map(({ offset }) => offset);
-          given.push({ offsets, context, end, fail: () => reject(new Error('the database is away')) });
+          given.push({
+            offsets,
+            context,
+            end,
+            fail: () => {
+              reject(new Error('the database is away'));
+            },
+          });
         }),
       onSession: (next) => {
         session = next;
@@ -86,7 +93,9 @@ describe('the lease of a member', () => {
     end();
     let assign: () => void = () => undefined;
     const joined = consumer.join(new Promise((resolve) => (assign = resolve)));
-    await eventually(() => expect(held?.holdsLease()).toBe(false));
+    await eventually(() => {
+      expect(held?.holdsLease()).toBe(false);
+    });
     assign();
     await joined;
     expect(session?.holdsLease()).toBe(true);
@@ -125,20 +134,28 @@ describe('a batch of an earlier assignment', () => {
 describe('the offset', () => {
   it('moves past a batch that is handled', async () => {
     (await handOver(0, 1)).end();
-    await eventually(() => expect(consumer.committed).toEqual(['2']));
+    await eventually(() => {
+      expect(consumer.committed).toEqual(['2']);
+    });
   });
 
   it('stays at a batch that fails, which is fetched again', async () => {
     (await handOver(3, 4)).fail();
-    await eventually(() => expect([consumer.seeks, consumer.isPaused]).toEqual([[3], true]));
-    await eventually(() => expect(consumer.isPaused).toBe(false));
+    await eventually(() => {
+      expect([consumer.seeks, consumer.isPaused]).toEqual([[3], true]);
+    });
+    await eventually(() => {
+      expect(consumer.isPaused).toBe(false);
+    });
     await moment();
     expect(consumer.committed).toEqual([]);
   });
 
   it('stays at the records that the handler asks for later', async () => {
     (await handOver(3, 4, 5)).end({ kind: 'later', nextOffset: 4, waitMs: 60_000 });
-    await eventually(() => expect([consumer.committed, consumer.seeks, consumer.isPaused]).toEqual([['4'], [4], true]));
+    await eventually(() => {
+      expect([consumer.committed, consumer.seeks, consumer.isPaused]).toEqual([['4'], [4], true]);
+    });
   });
 
   it('stays at a batch that is being finished, although later ones are handled', async () => {
@@ -149,7 +166,9 @@ describe('the offset', () => {
     await moment();
     expect(consumer.committed).toEqual([]);
     finish();
-    await eventually(() => expect(consumer.committed.at(-1)).toBe('2'));
+    await eventually(() => {
+      expect(consumer.committed.at(-1)).toBe('2');
+    });
   });
 
   it('stays at a batch whose rest fails, until the rest succeeds', async () => {
@@ -157,10 +176,14 @@ describe('the offset', () => {
     let tries = 0;
     const rest = () => (tries++, fails ? Promise.reject(new Error('the database is away')) : Promise.resolve());
     (await handOver(0)).end({ kind: 'unfinished', rest });
-    await eventually(() => expect(tries).toBeGreaterThan(1));
+    await eventually(() => {
+      expect(tries).toBeGreaterThan(1);
+    });
     expect(consumer.committed).toEqual([]);
     fails = false;
-    await eventually(() => expect(consumer.committed).toEqual(['1']));
+    await eventually(() => {
+      expect(consumer.committed).toEqual(['1']);
+    });
   });
 
   it('moves past offsets without records only after what comes before them', async () => {
@@ -175,7 +198,9 @@ describe('the offset', () => {
     await moment();
     expect(consumer.committed).toEqual([]);
     first.end();
-    await eventually(() => expect(consumer.committed.at(-1)).toBe('5'));
+    await eventually(() => {
+      expect(consumer.committed.at(-1)).toBe('5');
+    });
   });
 });
 

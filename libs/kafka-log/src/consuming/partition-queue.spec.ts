@@ -7,7 +7,13 @@ function aTask() {
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const task = { hasBegun: false, end: () => end(), work: () => ((task.hasBegun = true), ended) };
+  const task = {
+    hasBegun: false,
+    end: () => {
+      end();
+    },
+    work: () => ((task.hasBegun = true), ended),
+  };
   return task;
 }
 

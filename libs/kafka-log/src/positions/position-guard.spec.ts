@@ -217,7 +217,9 @@ describe('PositionGuard', () => {
       const guard = await anAdmittedPartition();
       [end, interruptions] = [3, 1];
       guard.tick();
-      await eventually(() => expect(holds).toEqual([true]));
+      await eventually(() => {
+        expect(holds).toEqual([true]);
+      });
       await guard.stop();
     });
 
@@ -299,7 +301,9 @@ describe('PositionGuard', () => {
     const guard = aGuard(() => isAway);
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
-    await eventually(() => expect(JSON.stringify(health.parts())).toContain('Kafka is away'));
+    await eventually(() => {
+      expect(JSON.stringify(health.parts())).toContain('Kafka is away');
+    });
     isAway = false;
     expect(await admitted).toBe(true);
     expect(health.parts()).toEqual({});
