@@ -20,10 +20,13 @@ let connection: KafkaConnection;
 let batches: BatchConsumer;
 let given: Given[];
 let session: ConsumerSession | null;
+let health: HealthBoard;
+let holdsCommits: boolean;
 
 beforeEach(async () => {
+  [health, holdsCommits] = [new HealthBoard(), false];
   const logger = createLogger('silent', 'test');
-  [consumer, given] = [new FakeConsumer(), []];
+  [consumer, given] = [new FakeConsumer(() => holdsCommits), []];
   connection = new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka: consumer.kafka });
   batches = new BatchConsumer(
     connection,
@@ -50,7 +53,7 @@ beforeEach(async () => {
       positions: () => Promise.resolve(new Map()),
     },
     logger,
-    new HealthBoard(),
+    health,
   );
   await batches.start();
 });
@@ -213,4 +216,57 @@ it('a batch is committed before the member joins again, which waits for it', asy
   first.end();
   await joined;
   expect(consumer.committed).toEqual(['1']);
+});
+
+it('a commit that fails until the member joins again is not retried in its name', async () => {
+  const first = await handOver(0);
+  first.end();
+  holdsCommits = true;
+  await eventually(() => {
+    expect(consumer.committed).toEqual(['1']);
+  });
+  let assign: () => void = () => undefined;
+  const joined = consumer.join(new Promise((resolve) => (assign = resolve)));
+  consumer.commits[0]?.answer(new Error('the broker is away'));
+  await eventually(() => {
+    expect(consumer.committed).toEqual(['1', '1']);
+  });
+  consumer.commits[1]?.answer(new Error('the group rebalances'));
+  await moment();
+  assign();
+  await joined;
+  await moment();
+  expect(consumer.committed).toEqual(['1', '1']);
+});
+
+it('a failed batch makes the member wait no longer once it has joined again', async () => {
+  (await handOver(0)).fail();
+  await eventually(() => {
+    expect(Object.keys(health.parts())).toHaveLength(2);
+  });
+  await consumer.join();
+  expect(health.parts()).toEqual({ 'test-group': { status: 'ready' } });
+});
+
+it('a batch is finished and committed before a member that stops leaves', async () => {
+  const first = await handOver(0);
+  const stopped = batches.stop();
+  await moment();
+  expect([consumer.committed, consumer.hasLeft, first.context.isStale()]).toEqual([[], false, true]);
+  first.end();
+  await stopped;
+  expect([consumer.committed, consumer.hasLeft]).toEqual([['1'], true]);
+});
+
+it('the next batch waits while those that are being finished hold too much memory', async () => {
+  let finish: () => void = () => undefined;
+  consumer.valueBytes = 4 * 1024 * 1024;
+  (await handOver(0)).end({ kind: 'unfinished', rest: () => new Promise((resolve) => (finish = resolve)) });
+  void consumer.handOver(1);
+  await moment();
+  expect(given).toHaveLength(1);
+  finish();
+  await eventually(() => {
+    expect(given).toHaveLength(2);
+  });
 });

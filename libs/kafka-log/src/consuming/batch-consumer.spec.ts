@@ -9,7 +9,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('an offset that moves while an earlier commit is on its way', () => {
   it('is committed after it, so that a commit that is late moves nothing back', async () => {
-    const consumer = new FakeConsumer({ holdsCommits: true });
+    const consumer = new FakeConsumer(() => true);
     const logger = createLogger('silent', 'test');
     const contexts: BatchContext[] = [];
     const batches = new BatchConsumer(

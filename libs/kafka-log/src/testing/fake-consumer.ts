@@ -7,11 +7,6 @@ export interface Commit {
   readonly answer: (error?: Error) => void;
 }
 
-export interface FakeConsumerOptions {
-  /** Whether commits wait until the test answers them. */
-  readonly holdsCommits?: boolean;
-}
-
 /** A consumer of kafkajs without brokers. It gets partition 0 of `topic` whenever it joins its group. */
 export class FakeConsumer {
   readonly events = {
@@ -25,17 +20,21 @@ export class FakeConsumer {
   /** The offsets at which it was told to continue. */
   readonly seeks: number[] = [];
   isPaused = false;
+  hasLeft = false;
+  /** The size of the values of the records that it hands over. */
+  valueBytes = 0;
   readonly #listeners = new Map<string, (event: unknown) => void>();
   #assigner: PartitionAssigner | undefined;
   #eachBatch: (payload: unknown) => Promise<void> = () => Promise.resolve();
 
-  constructor(private readonly options: FakeConsumerOptions = {}) {}
+  /** @param holdsCommits whether a commit waits until the test answers it */
+  constructor(private readonly holdsCommits: () => boolean) {}
 
   /** A client that has no other consumer. Its topics are empty. */
   get kafka(): Kafka {
     const admin = {
       connect: this.connect,
-      disconnect: this.disconnect,
+      disconnect: this.connect,
       fetchTopicOffsets: () => Promise.resolve([]),
       fetchOffsets: () => Promise.resolve([]),
     };
@@ -56,7 +55,10 @@ export class FakeConsumer {
 
   connect = () => Promise.resolve();
   subscribe = () => Promise.resolve();
-  disconnect = () => Promise.resolve();
+  disconnect = () => {
+    this.hasLeft = true;
+    return Promise.resolve();
+  };
 
   pause(): void {
     this.isPaused = true;
@@ -99,7 +101,7 @@ export class FakeConsumer {
         else reject(error);
       };
       this.commits.push({ places, answer });
-      if (this.options.holdsCommits !== true) resolve();
+      if (!this.holdsCommits()) resolve();
     });
   }
 
@@ -108,7 +110,7 @@ export class FakeConsumer {
     const messages = offsets.map((offset) => ({
       offset: String(offset),
       key: null,
-      value: null,
+      value: Buffer.alloc(this.valueBytes),
       headers: {},
       timestamp: '0',
       attributes: 0,
