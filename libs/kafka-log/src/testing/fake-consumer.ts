@@ -17,7 +17,7 @@ export class FakeConsumer {
     END_BATCH_PROCESS: 'end_batch_process',
   };
   readonly commits: Commit[] = [];
-  /** The offsets at which it was told to continue. */
+  /** The offsets that its user moved it to. */
   readonly seeks: number[] = [];
   isPaused = false;
   hasLeft = false;

@@ -53,7 +53,7 @@ describe('a partition that rests', () => {
     expect(calls).toEqual(['pause log/0', 'resume log/0']);
   });
 
-  it('rests anew for the whole time after its rest was ended early', () => {
+  it('rests for the whole time again after its rest was ended early', () => {
     pauses.rest('log', 0, 1_000);
     jest.advanceTimersByTime(500);
     pauses.endRest('log', 0);
