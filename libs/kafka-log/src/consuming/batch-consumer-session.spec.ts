@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Position } from '#libs/domain';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
@@ -22,9 +23,11 @@ let given: Given[];
 let session: ConsumerSession | null;
 let health: HealthBoard;
 let holdsCommits: boolean;
+/** Where the group continues. */
+let positions: ReadonlyMap<number, Position>;
 
 beforeEach(async () => {
-  [health, holdsCommits] = [new HealthBoard(), false];
+  [health, holdsCommits, positions] = [new HealthBoard(), false, new Map()];
   const logger = createLogger('silent', 'test');
   [consumer, given] = [new FakeConsumer(() => holdsCommits), []];
   connection = new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka: consumer.kafka });
@@ -50,7 +53,7 @@ beforeEach(async () => {
       onSession: (next) => {
         session = next;
       },
-      positions: () => Promise.resolve(new Map()),
+      positions: () => Promise.resolve(positions),
     },
     logger,
     health,
@@ -132,6 +135,27 @@ describe('a batch of an earlier assignment', () => {
     await moment();
     expect([consumer.committed, consumer.seeks, consumer.isPaused]).toEqual([[], [], false]);
   });
+});
+
+it('a batch that is finished in a later assignment moves nothing', async () => {
+  let finish: () => void = () => undefined;
+  (await handOver(0)).end({ kind: 'unfinished', rest: () => new Promise((resolve) => (finish = resolve)) });
+  await moment();
+  consumer.emit('group_join', { memberAssignment: { topic: [0] } });
+  finish();
+  await moment();
+  expect(consumer.committed).toEqual([]);
+});
+
+it('records of a partition that ends before the position of the group are not handed over', async () => {
+  [positions, consumer.end] = [new Map([[0, { next: 6, anchor: null }]]), 3];
+  await consumer.join();
+  void consumer.handOver(3);
+  await eventually(() => {
+    expect(consumer.isPaused).toBe(true);
+  });
+  await moment();
+  expect(given).toEqual([]);
 });
 
 describe('the offset', () => {

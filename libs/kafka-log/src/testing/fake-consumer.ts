@@ -21,6 +21,8 @@ export class FakeConsumer {
   readonly seeks: number[] = [];
   isPaused = false;
   hasLeft = false;
+  /** The end of its partition, as the brokers show it; without one they do not show the partition. */
+  end: number | undefined;
   /** The size of the values of the records that it hands over. */
   valueBytes = 0;
   readonly #listeners = new Map<string, (event: unknown) => void>();
@@ -30,12 +32,13 @@ export class FakeConsumer {
   /** @param holdsCommits whether a commit waits until the test answers it */
   constructor(private readonly holdsCommits: () => boolean) {}
 
-  /** A client that has no other consumer. Its topics are empty. */
+  /** A client that has no other consumer. */
   get kafka(): Kafka {
     const admin = {
       connect: this.connect,
       disconnect: this.connect,
-      fetchTopicOffsets: () => Promise.resolve([]),
+      fetchTopicOffsets: () =>
+        Promise.resolve(this.end === undefined ? [] : [{ partition: 0, low: '0', high: String(this.end) }]),
       fetchOffsets: () => Promise.resolve([]),
     };
     const consumer = ({ partitionAssigners: [assigner] }: { partitionAssigners: PartitionAssigner[] }) => {
@@ -116,7 +119,13 @@ export class FakeConsumer {
       attributes: 0,
     }));
     return this.#eachBatch({
-      batch: { topic: 'topic', partition: 0, messages, lastOffset: () => String(offsets.at(-1)), highWatermark: '100' },
+      batch: {
+        topic: 'topic',
+        partition: 0,
+        messages,
+        lastOffset: () => String(offsets.at(-1)),
+        highWatermark: '100',
+      },
       isStale: () => false,
       isRunning: () => true,
       resolveOffset: () => undefined,
