@@ -150,8 +150,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'commit-out-of-order',
     breaks: 'the offset moves past attempts that have not ended',
     file: 'libs/kafka-log/src/positions/completion-tracker.ts',
-    find: 'while (this.#done.delete(this.#next)) this.#next++;',
-    replace: 'for (const offset of this.#done) this.#next = Math.max(this.#next, offset + 1);',
+    find: 'while (this.#next < this.#taken && !this.#open.has(this.#next)) this.#next++;',
+    replace: 'this.#next = Math.max(this.#next, offset + 1);',
     caughtBy: {
       project: 'unit',
       file: 'libs/kafka-log/src/positions/completion-tracker.spec.ts',

@@ -1,10 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { inboxValue, PartitionStoppedError, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
+import {
+  inboxValue,
+  PartitionStoppedError,
+  systemClock,
+  type EventId,
+  type OrgId,
+  type PartitionStop,
+  type Seq,
+} from '#libs/domain';
 import {
   Appender,
   checkpointRecord,
   KafkaConnection,
+  partitionOf,
   PartitionWriter,
   snapshotRecord,
   topicNames,
@@ -13,10 +22,12 @@ import {
   type NewRecord,
   type StoredRecord,
   type TopicNames,
+  type TopicPlan,
 } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { NO_TRACING } from '#libs/telemetry';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
+import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { readLog, readTopic } from '../../../test/support/log-reader.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { makeTopics } from '../../../test/support/topics.js';
@@ -24,7 +35,14 @@ import { LeaseLostError, Sequencer } from './sequencer.js';
 
 const brokers = process.env['TEST_KAFKA_BROKERS']!;
 const logger = createLogger('silent', 'test');
-const connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+/** How many connections to the brokers broke. */
+let interruptions = 0;
+const connection = new KafkaConnection({
+  brokers: brokers.split(','),
+  clientId: 'test',
+  logger,
+  interruptions: () => interruptions,
+});
 /** When the inbox records were appended. */
 const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
 
@@ -76,18 +94,39 @@ afterAll(async () => {
 beforeEach(async () => {
   prefix = `t${randomBytes(4).toString('hex')}`;
   topics = topicNames(prefix, [1_000]);
-  const settings = { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] };
-  await makeTopics(connection, topicPlans(topics, settings));
+  await makeTopics(connection, plans());
   sequencer = aSequencer();
   orgId = anOrgId();
   inboxEnd = 0;
 });
 
+function plans(): readonly TopicPlan[] {
+  return topicPlans(topics, { partitions: 1, retentionMs: 86_400_000, retrySchedule: [1_000] });
+}
+
+function planOfLog(): TopicPlan {
+  return plans().find(({ topic }) => topic === topics.log)!;
+}
+
 /** One that knows nothing yet, as after a start. */
-function aSequencer(readBackRecords?: number, left: (partition: number) => void = () => undefined): Sequencer {
+function aSequencer(
+  readBackRecords?: number,
+  left: (partition: number) => void = () => undefined,
+  stopped = () => new Map<number, PartitionStoppedError>(),
+  over = connection,
+): Sequencer {
   // These records are in no inbox.
-  const continuity = { check: () => Promise.resolve(new Map<number, never>()), reached: () => undefined, left };
-  const use = { connection, topics, writer, appender, clock: systemClock, logger, tracing: NO_TRACING, continuity };
+  const continuity = { check: () => Promise.resolve(stopped()), reached: () => undefined, left };
+  const use = {
+    connection: over,
+    topics,
+    writer,
+    appender,
+    clock: systemClock,
+    logger,
+    tracing: NO_TRACING,
+    continuity,
+  };
   return new Sequencer(readBackRecords === undefined ? use : { ...use, readBackRecords });
 }
 
@@ -428,6 +467,114 @@ describe('two sequencers that both write, since one was frozen between its lease
     await aSequencer().sequence(0, [...records, eventRecord()], aSession(2));
     await expectLog(16);
   });
+});
+
+describe('a log whose brokers were away', () => {
+  it('gets nothing from a sequencer that was replaced meanwhile', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const records = [eventRecord()];
+    await aSequencer().sequence(0, records, aSession());
+    interruptions++;
+    await expect(sequencer.sequence(0, records, aSession())).rejects.toThrow(LeaseLostError);
+    await sequencer.sequence(0, [...records, eventRecord()], aSession());
+    await expectLog(3);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(3);
+  });
+
+  it('is looked at once, if it is as it was', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    interruptions++;
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const admins = jest.spyOn(connection.kafka, 'admin');
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    expect(admins).not.toHaveBeenCalled();
+    admins.mockRestore();
+    await expectLog(3);
+  });
+
+  it.each([
+    ['gets nothing once it has lost records', 1, 0],
+    ['that has lost records stops its partition also if no broken connection showed it', 0, 1],
+  ])('%s', async (_fact, broken, written) => {
+    await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
+    await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topics.log] }));
+    await eventually(() => makeTopics(connection, [planOfLog()]));
+    interruptions += broken;
+    await expect(sequencer.sequence(0, [eventRecord()], aSession())).rejects.toThrow(PartitionStoppedError);
+    expect(await readTopic(brokers, topics.log)).toHaveLength(written);
+  });
+});
+
+describe('a partition that went back', () => {
+  const stop: PartitionStop = {
+    code: 'went_back',
+    topic: 'inbox',
+    partition: 0,
+    expectedOffset: 9,
+    foundOffset: 3,
+    reason: 'The partition went back.',
+    command: 'repair',
+  };
+
+  it.each(['before its first event', 'after a new assignment'])(
+    'gets nothing until it fits again, and says so (%s)',
+    async (when) => {
+      let found = new Map<number, PartitionStoppedError>();
+      const one = aSequencer(undefined, undefined, () => found);
+      const told: (PartitionStop | null)[] = [];
+      const stopped = (_topic: string, _partition: number, of: PartitionStop | null) => told.push(of);
+      const isFirst = when === 'before its first event';
+      if (!isFirst) await one.sequence(0, [eventRecord()], aSession(1));
+      found = new Map([[0, new PartitionStoppedError(stop)]]);
+      const session = { ...aSession(2), stopped };
+      await one.restoreAssigned(session);
+      const record = eventRecord();
+      await expect(one.sequence(0, [record], session)).rejects.toThrow(PartitionStoppedError);
+      await one.checkpointAll(session);
+      await expectLog(isFirst ? 0 : 1);
+      expect(await readTopic(brokers, topics.sequences)).toHaveLength(0);
+      found = new Map();
+      await one.sequence(0, [record], session);
+      await expectLog(isFirst ? 1 : 2);
+      expect(told).toEqual([stop, stop, null]);
+    },
+  );
+});
+
+describe('an event in a partition that is not its own', () => {
+  function inInstallationOf(partitions: number): Sequencer {
+    const settings = { brokers: brokers.split(','), clientId: 'test', logger, partitions };
+    return aSequencer(undefined, undefined, undefined, new KafkaConnection(settings));
+  }
+
+  async function expectMisplaced(): Promise<void> {
+    const letters = await readTopic(brokers, topics.deadLetter);
+    expect(letters.map(({ headers }) => headers['x-error-code'])).toEqual(['wrong_partition']);
+    await expectLog(0);
+  }
+
+  it('is a dead letter if the installation has no such partition', async () => {
+    await inInstallationOf(1).sequence(1, [{ ...eventRecord(), partition: 1 }], aSession());
+    await expectMisplaced();
+  });
+
+  it('is a dead letter if another partition is that of its key', async () => {
+    while (partitionOf(orgId, 2) === 0) orgId = anOrgId();
+    await inInstallationOf(2).sequence(0, [eventRecord()], aSession());
+    await expectMisplaced();
+  });
+});
+
+it('batches and checkpoints of a partition at the same time have neither gap nor repeat', async () => {
+  const batches = oneTo(4).map(() => [eventRecord(), eventRecord()]);
+  const session = aSession();
+  await Promise.all(
+    batches.flatMap((records) => [sequencer.sequence(0, records, session), sequencer.checkpointAll(session)]),
+  );
+  await expectLog(8);
+  expect(await readTopic(brokers, topics.log)).toHaveLength(8);
+  await aSequencer().sequence(0, [...batches.flat(), eventRecord()], session);
+  await expectLog(9);
 });
 
 describe('a checkpoint', () => {

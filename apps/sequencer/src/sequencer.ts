@@ -193,7 +193,6 @@ export class Sequencer {
     if (unproven.length === 0) return;
     const startedAt = this.use.clock.now();
     const { connection, topics } = this.use;
-    const { interruptions } = connection;
     const unchanged = await this.#unchanged(unproven);
     const missing = unproven.filter((partition) => !unchanged.has(partition));
     for (const partition of missing) {
@@ -220,7 +219,6 @@ export class Sequencer {
         continue;
       }
       state.generation = session.generation;
-      if (unchanged.has(partition)) state.interruptions = interruptions;
       this.#states.set(partition, state);
       session.stopped?.(topics.inbox, partition, null);
     }

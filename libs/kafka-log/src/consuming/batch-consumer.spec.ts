@@ -1,68 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Kafka, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { BatchConsumer, type BatchContext } from './batch-consumer.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
-
-type Commit = { readonly places: readonly TopicPartitionOffsetAndMetadata[]; readonly answer: () => void };
-
-/** A consumer of kafkajs that has partition 0 of one topic, and answers commits when the test lets it. */
-class CommittingConsumer {
-  readonly events = { HEARTBEAT: 'heartbeat', GROUP_JOIN: 'group_join', CRASH: 'crash', REBALANCING: 'rebalancing' };
-  readonly commits: Commit[] = [];
-  readonly #listeners = new Map<string, (event: unknown) => void>();
-  #eachBatch: (payload: unknown) => Promise<void> = () => Promise.resolve();
-
-  on(name: string, listener: (event: unknown) => void): void {
-    this.#listeners.set(name, listener);
-  }
-
-  connect = () => Promise.resolve();
-  subscribe = () => Promise.resolve();
-  disconnect = () => Promise.resolve();
-  pause = () => undefined;
-  resume = () => undefined;
-
-  run({ eachBatch }: { eachBatch: (payload: unknown) => Promise<void> }): Promise<void> {
-    this.#eachBatch = eachBatch;
-    this.#listeners.get('group_join')?.({ payload: { memberAssignment: { topic: [0] } } });
-    return Promise.resolve();
-  }
-
-  commitOffsets(places: readonly TopicPartitionOffsetAndMetadata[]): Promise<void> {
-    return new Promise((resolve) => {
-      this.commits.push({ places, answer: resolve });
-    });
-  }
-
-  handOver(offset: number): Promise<void> {
-    const messages = [{ offset: String(offset), key: null, value: null, headers: {}, timestamp: '0', attributes: 0 }];
-    return this.#eachBatch({
-      batch: { topic: 'topic', partition: 0, messages, lastOffset: () => String(offset) },
-      isStale: () => false,
-      isRunning: () => true,
-      resolveOffset: () => undefined,
-      heartbeat: () => Promise.resolve(),
-    });
-  }
-}
+import { FakeConsumer } from '../testing/fake-consumer.js';
 
 /** Resolves once everything has happened that waits for no answer. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('an offset that moves while an earlier commit is on its way', () => {
   it('is committed after it, so that a commit that is late moves nothing back', async () => {
-    const consumer = new CommittingConsumer();
+    const consumer = new FakeConsumer(() => true);
     const logger = createLogger('silent', 'test');
-    const admin = {
-      connect: consumer.connect,
-      disconnect: consumer.disconnect,
-      fetchTopicOffsets: () => Promise.resolve([]),
-    };
-    const kafka = { consumer: () => consumer, admin: () => admin } as unknown as Kafka;
     const contexts: BatchContext[] = [];
     const batches = new BatchConsumer(
-      new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }),
+      new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka: consumer.kafka }),
       {
         groupId: 'test-group',
         group: 'group',

@@ -2,7 +2,7 @@ import type { Admin } from 'kafkajs';
 import type { Clock } from '#libs/domain';
 import type { BatchConsumer } from './batch-consumer.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
-import type { Lag } from './partition-progress.js';
+import type { Lag } from './partitions/partition-progress.js';
 import { topicRole } from '../topics/topics.js';
 
 interface Bounds {

@@ -80,4 +80,13 @@ describe('CompletionTracker', () => {
     expect(tracker.committable).toBe(15);
     expect(tracker.next).toBe(16);
   });
+
+  it('moves past however many offsets the topic skips', () => {
+    const tracker = new CompletionTracker(0);
+    tracker.take(0);
+    // More than a set can hold.
+    tracker.take(20_000_000);
+    tracker.complete(0);
+    expect(tracker.committable).toBe(20_000_000);
+  });
 });

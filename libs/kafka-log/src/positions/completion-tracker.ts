@@ -3,7 +3,7 @@
  * everything before it is complete.
  */
 export class CompletionTracker {
-  readonly #done = new Set<number>();
+  readonly #open = new Set<number>();
   #next: number;
   #taken: number;
 
@@ -15,16 +15,14 @@ export class CompletionTracker {
 
   /** Adds an offset, which is at least `next`. Offsets that the topic skips before it count as complete. */
   take(offset: number): void {
-    if (this.#next === this.#taken) this.#next = offset;
-    else for (let skipped = this.#taken; skipped < offset; skipped++) this.#done.add(skipped);
+    if (this.#open.size === 0) this.#next = offset;
+    this.#open.add(offset);
     this.#taken = offset + 1;
-    this.#advance();
   }
 
   complete(offset: number): void {
-    if (offset < this.#next) return;
-    this.#done.add(offset);
-    this.#advance();
+    this.#open.delete(offset);
+    while (this.#next < this.#taken && !this.#open.has(this.#next)) this.#next++;
   }
 
   /** The offset to commit: the first incomplete one. */
@@ -35,9 +33,5 @@ export class CompletionTracker {
   /** The lowest offset that can be taken next. */
   get next(): number {
     return this.#taken;
-  }
-
-  #advance(): void {
-    while (this.#done.delete(this.#next)) this.#next++;
   }
 }

@@ -5,6 +5,9 @@ import { OffsetCommits } from './offset-commits.js';
 
 let requests: string[];
 let fails: boolean;
+let isStopping: boolean;
+/** Whether the consumer may commit now. */
+let hasConsumer: boolean;
 /** Called while a request is under way. */
 let whileCommitting: () => void;
 let commits: OffsetCommits;
@@ -12,7 +15,7 @@ let commits: OffsetCommits;
 beforeEach(() => {
   jest.useFakeTimers();
   requests = [];
-  fails = false;
+  [fails, isStopping, hasConsumer] = [false, false, true];
   whileCommitting = () => undefined;
   const consumer = {
     commitOffsets: (places: readonly TopicPartitionOffsetAndMetadata[]) => {
@@ -24,8 +27,8 @@ beforeEach(() => {
   commits = new OffsetCommits({
     groupId: 'group',
     logger: createLogger('silent', 'test'),
-    consumer: () => consumer,
-    isStopping: () => false,
+    consumer: () => (hasConsumer ? consumer : null),
+    isStopping: () => isStopping,
     metadataOf: () => null,
   });
 });
@@ -93,4 +96,51 @@ it('a commit that succeeded in the end is not repeated after another assignment 
   commits.forget();
   await jest.advanceTimersByTimeAsync(60_000);
   expect(requests).toEqual(['0: 3', '0: 3']);
+});
+
+it('the last commit without an answer decides when one can no longer arrive late', async () => {
+  const failsOnce = async (offset: number) => {
+    fails = true;
+    commits.later('topic', 0, offset);
+    await jest.advanceTimersByTimeAsync(300);
+    fails = false;
+    await jest.advanceTimersByTimeAsync(300);
+  };
+  await failsOnce(3);
+  await jest.advanceTimersByTimeAsync(9_000);
+  await failsOnce(4);
+  commits.later('topic', 0, 5);
+  await jest.advanceTimersByTimeAsync(9_000);
+  expect(requests.splice(0)).toEqual(['0: 3', '0: 3', '0: 4', '0: 4', '0: 5']);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual(['0: 5']);
+});
+
+it('a commit fails for good once the consumer stops', async () => {
+  [fails, isStopping] = [true, true];
+  await commits.now('topic', 0, 3);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual(['0: 3']);
+});
+
+it('a commit is not repeated once the consumer stops', async () => {
+  fails = true;
+  commits.later('topic', 0, 3);
+  await jest.advanceTimersByTimeAsync(300);
+  fails = false;
+  await jest.advanceTimersByTimeAsync(300);
+  isStopping = true;
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual(['0: 3', '0: 3']);
+});
+
+it('is not retried in the name of the assignment that came meanwhile', async () => {
+  fails = true;
+  whileCommitting = () => {
+    hasConsumer = false;
+  };
+  await commits.now('topic', 0, 3);
+  [fails, hasConsumer] = [false, true];
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual(['0: 3']);
 });

@@ -98,7 +98,7 @@ export class OffsetCommits {
       logger.debug({ group: groupId, err: error }, 'commit.failed');
       if (this.use.consumer() !== consumer || isStopping()) return;
       this.#schedule();
-      if (this.#again !== null) return;
+      if (this.#again !== null) clearTimeout(this.#again);
       this.#again = setTimeout(() => {
         this.#commitAgain();
       }, LATE_MS).unref();

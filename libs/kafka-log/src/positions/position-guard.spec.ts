@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Position } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { createLogger, HealthBoard } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import type { StoredRecord } from '../records/record.js';
 import { PositionGuard } from './position-guard.js';
@@ -11,7 +12,12 @@ const TOPIC = 'inbox';
 const COMMITTED: Position = { next: 6, anchor: null };
 
 let committed: Position | undefined;
+/** The first offset of the partition, and the one after its last. */
+let begin: number;
 let end: number;
+/** How many connections to brokers broke. */
+let interruptions: number;
+let metrics: Metrics;
 let movedTo: readonly number[];
 let holds: boolean[];
 let health: HealthBoard;
@@ -20,16 +26,18 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
   const moved: number[] = [];
   movedTo = moved;
   holds = [];
-  const metrics = new Metrics();
+  [begin, interruptions, metrics] = [0, 0, new Metrics()];
   const logger = createLogger('silent', 'test');
   health = new HealthBoard();
   const connection = {
     metrics,
-    interruptions: 0,
+    get interruptions() {
+      return interruptions;
+    },
     withAdmin: () =>
       isAway()
         ? Promise.reject(new Error('Kafka is away'))
-        : Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
+        : Promise.resolve([{ partition: 0, low: String(begin), high: String(end), offset: String(end) }]),
   } as unknown as KafkaConnection;
   return new PositionGuard({
     connection,
@@ -105,16 +113,21 @@ describe('PositionGuard', () => {
   });
 
   it.each([
-    [true, [6]],
-    [false, []],
-  ])('moves to the position before it admits anything, if that is not the committed one (%s)', async (own, moves) => {
-    [committed, end] = [COMMITTED, 9];
-    const guard = aGuard(undefined, own);
-    guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
-    expect(movedTo).toEqual(moves);
-    await guard.stop();
-  });
+    [true, 0, [6]],
+    [true, 8, [8]],
+    [false, 0, []],
+  ])(
+    'moves to the position before it admits anything, if that is not the committed one (%s)',
+    async (own, low, moves) => {
+      [committed, end] = [COMMITTED, 9];
+      const guard = aGuard(undefined, own);
+      begin = low;
+      guard.assigned({ [TOPIC]: [0] });
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(movedTo).toEqual(moves);
+      await guard.stop();
+    },
+  );
 
   it('names with each offset the last record before it', async () => {
     [committed, end] = [COMMITTED, 9];
@@ -173,6 +186,159 @@ describe('PositionGuard', () => {
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
     expect(await admitted).toBe(false);
+    await guard.stop();
+  });
+
+  /** Admits the records of the partition up to offset 9. */
+  async function anAdmittedPartition(isAway?: () => boolean): Promise<PositionGuard> {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard(isAway);
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    return guard;
+  }
+
+  async function removedUnread(): Promise<number> {
+    const { text } = await metrics.scrape();
+    return Number(/^gapless_records_removed_unread_total\{.*\} (\d+)$/m.exec(text)?.[1]);
+  }
+
+  describe('after a connection to a broker broke', () => {
+    it('compares again before it admits more', async () => {
+      const guard = await anAdmittedPartition();
+      end = 3;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+
+    it('compares again without records, too', async () => {
+      const guard = await anAdmittedPartition();
+      [end, interruptions] = [3, 1];
+      guard.tick();
+      await eventually(() => {
+        expect(holds).toEqual([true]);
+      });
+      await guard.stop();
+    });
+
+    it('compares once for each broken connection', async () => {
+      let requests = 0;
+      const guard = await anAdmittedPartition(() => ++requests === 0);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      const compared = requests;
+      guard.tick();
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(requests).toBe(compared);
+      await guard.stop();
+    });
+  });
+
+  describe('an offset that the brokers do not have', () => {
+    it('is left for the first one that is kept, and what retention removed is counted once', async () => {
+      const guard = await anAdmittedPartition();
+      [begin, end] = [20, 30];
+      guard.outOfRange(TOPIC, 0, 7);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, holds]).toEqual([[20], [true, false]]);
+      interruptions++;
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, holds]).toEqual([[20], [true, false]]);
+      expect(await removedUnread()).toBe(13);
+      begin = 25;
+      guard.outOfRange(TOPIC, 0, 20);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, await removedUnread()]).toEqual([[20, 25], 18]);
+      await guard.stop();
+    });
+
+    it('is counted once, also if the check after the assignment found it first', async () => {
+      [committed, end] = [COMMITTED, 30];
+      const guard = aGuard();
+      begin = 20;
+      for (let assignments = 0; assignments < 2; assignments++) {
+        guard.assigned({ [TOPIC]: [0] });
+        expect(await guard.admits(TOPIC, 0)).toBe(true);
+      }
+      guard.outOfRange(TOPIC, 0, COMMITTED.next);
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect([movedTo, await removedUnread()]).toEqual([[20], 14]);
+      await guard.stop();
+    });
+
+    it('stops the partition if it is after its end', async () => {
+      const guard = await anAdmittedPartition();
+      guard.outOfRange(TOPIC, 0, 12);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect([movedTo, holds.at(-1)]).toEqual([[], true]);
+      await guard.stop();
+    });
+
+    it('stops a partition of which no position is known', async () => {
+      [committed, end] = [undefined, 9];
+      const guard = aGuard();
+      guard.assigned({ [TOPIC]: [0] });
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      guard.outOfRange(TOPIC, 0, 12);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+
+    it('changes nothing for a partition that stands still already', async () => {
+      const guard = await aStoppedPartition();
+      guard.outOfRange(TOPIC, 0, 1);
+      guard.doubt(TOPIC, 0);
+      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      await guard.stop();
+    });
+  });
+
+  it('compares again while Kafka is away, and says so until it answers', async () => {
+    [committed, end] = [COMMITTED, 9];
+    let isAway = true;
+    const guard = aGuard(() => isAway);
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    await eventually(() => {
+      expect(JSON.stringify(health.parts())).toContain('Kafka is away');
+    });
+    isAway = false;
+    expect(await admitted).toBe(true);
+    expect(health.parts()).toEqual({});
+    await guard.stop();
+  });
+
+  it('asks its source where it goes on when that is in doubt, whatever it has read itself', async () => {
+    const guard = await anAdmittedPartition();
+    guard.seen(TOPIC, 0, { offset: 7, timestampMs: 0 } as StoredRecord);
+    committed = { next: 12, anchor: null };
+    guard.doubt(TOPIC, 0);
+    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    await guard.stop();
+  });
+
+  it('lets nobody wait for a check of an earlier assignment', async () => {
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    const admitted = guard.admits(TOPIC, 0);
+    guard.assigned({});
+    expect(await admitted).toBe(false);
+    await guard.stop();
+  });
+
+  it('never applies to an assignment what it found for the one before', async () => {
+    [committed, end] = [COMMITTED, 3];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    await new Promise(setImmediate);
+    // Another member put the position right meanwhile.
+    committed = { next: 2, anchor: null };
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(holds).toEqual([]);
     await guard.stop();
   });
 });

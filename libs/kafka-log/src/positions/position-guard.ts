@@ -75,6 +75,8 @@ export class PositionGuard {
   readonly #standings = new Map<string, Standing>();
   /** This member's latest positions in the partitions that it has had, by topic and partition. */
   readonly #remembered = new Map<string, Position>();
+  /** Up to where removed records are counted, by topic and partition. A check may find them again. */
+  readonly #removedTo = new Map<string, number>();
   #generation = 0;
   #interruptions = 0;
   #checking: Promise<void> | null = null;
@@ -300,8 +302,12 @@ export class PositionGuard {
     { from, to }: { readonly from: number; readonly to: number },
   ): void {
     const { connection, group, groupId, logger } = this.use;
-    connection.metrics.add('gapless_records_removed_unread_total', { group }, to - from);
-    logger.error({ group: groupId, topic, partition, from, to }, 'consumer.records_lost');
+    const first = Math.max(from, this.#removedTo.get(`${topic}/${partition}`) ?? 0);
+    if (first < to) {
+      this.#removedTo.set(`${topic}/${partition}`, to);
+      connection.metrics.add('gapless_records_removed_unread_total', { group }, to - first);
+      logger.error({ group: groupId, topic, partition, from: first, to }, 'consumer.records_lost');
+    }
     if (asked !== null) this.use.moveTo(topic, partition, to);
   }
 

@@ -125,6 +125,30 @@ describe('reading stretches of partitions', () => {
     expect(await groups()).toEqual({ used: [expect.stringMatching(/^gapless-reader-/)], left: [] });
   });
 
+  it('ends also where a transaction leaves nothing to read', async () => {
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
+    await producer.connect();
+    const committed = await producer.transaction();
+    await committed.send({ topic, messages: [{ value: 'committed', partition: 0 }] });
+    await committed.commit();
+    const aborted = await producer.transaction();
+    await aborted.send({ topic, messages: [{ value: 'aborted', partition: 1 }] });
+    await aborted.abort();
+    await producer.disconnect();
+    // Each holds its record and a marker.
+    const ends = { [`${topic}/0`]: 2, [`${topic}/1`]: 2 };
+    await eventually(async () => {
+      expect(await read({ topic, partition: 0, from: 0 }, { topic, partition: 1, from: 0 })).toEqual({
+        values: ['a0/0'],
+        ends,
+      });
+    });
+    expect(await read({ topic, partition: 0, from: 1 }, { topic, partition: 1, from: 1 })).toEqual({
+      values: [],
+      ends,
+    });
+  });
+
   it('ends at the given offset, even before the end', async () => {
     await write(topic, 0, 5);
     expect(await read({ topic, partition: 0, from: 1, to: 3 })).toEqual({

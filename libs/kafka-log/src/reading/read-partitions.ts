@@ -94,6 +94,14 @@ async function consumeAll(
       for (const { topic, partition, from } of bounds.values())
         consumer.seek({ topic, partition, offset: String(from) });
     });
+    const reached = (key: string, lastOffset: string) => {
+      if (Number(lastOffset) >= (bounds.get(key)?.end ?? 0) - 1) open.delete(key);
+      if (open.size === 0) settle(resolve);
+    };
+    // Transaction markers and aborted records are not handed over.
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, lastOffset } }) => {
+      if (batchSize === 0) reached(partitionKey(topic, partition), lastOffset);
+    });
     const handOver = async (payload: EachBatchPayload): Promise<void> => {
       const { batch } = payload;
       const { topic, partition } = batch;
@@ -108,8 +116,7 @@ async function consumeAll(
         await onRecords({ topic, partition, records: records.slice(from, from + RECORDS_AT_ONCE) });
         await payload.heartbeat();
       }
-      if (Number(batch.lastOffset()) >= end - 1) open.delete(key);
-      if (open.size === 0) settle(resolve);
+      reached(key, batch.lastOffset());
     };
     consumer
       .run({
