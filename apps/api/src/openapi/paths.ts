@@ -228,7 +228,8 @@ const deliveries: JsonObject = {
     tag: DELIVERIES,
     summary: 'List the deliveries of an endpoint',
     description:
-      'With event, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still have a next_cursor.',
+      'With event or status=pending, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still ' +
+      'have a next_cursor.',
     scope: 'webhooks:read',
     parameters: [
       ENDPOINT,

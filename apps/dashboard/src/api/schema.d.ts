@@ -269,7 +269,7 @@ export interface paths {
         };
         /**
          * List the deliveries of an endpoint
-         * @description With event, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still have a next_cursor.
+         * @description With event or status=pending, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still have a next_cursor.
          *
          *     Scope: `webhooks:read`.
          */

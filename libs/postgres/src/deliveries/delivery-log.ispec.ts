@@ -88,3 +88,21 @@ it('failed deliveries are found without reading the pending ones', async () => {
   });
   expect(entries).toBeLessThan(200);
 });
+
+it('pending deliveries are found without reading all that ended', async () => {
+  await deliver(3 * LOOKED_AT, 'pending');
+  await store.query('insert into endpoint_endings values ($1, $2, 1, 0)', [endpointId, orgId]);
+  await store.query('update deliveries set endings = 1 where endpoint_id = $1 and seq = any($2)', [
+    endpointId,
+    [3 * LOOKED_AT, 3 * LOOKED_AT - 1, 5],
+  ]);
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    const { deliveries, next } = await list({ status: 'pending' }, 3);
+    expect([deliveries.map(({ seq }) => Number(seq)), Number(next?.seq)]).toEqual([
+      [3 * LOOKED_AT, 3 * LOOKED_AT - 1],
+      2 * LOOKED_AT + 1,
+    ]);
+  });
+  // Each row that is looked at also reads the number of endings.
+  expect(entries).toBeLessThan(2.5 * LOOKED_AT);
+});

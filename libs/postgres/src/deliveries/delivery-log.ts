@@ -84,7 +84,7 @@ const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).joi
 
 /**
  * The most deliveries that a page looks at. No index begins with the endpoint and has the event type, because every
- * delivery would pay for it. So a page of one type reads the others, too.
+ * delivery would pay for it. So a page of one type reads the others, too, and one of pending deliveries those that ended.
  */
 const LOOKED_AT = 10_000;
 
@@ -96,7 +96,7 @@ const HAS_ENDED_ROWS = '(select settled < endings from endpoint_endings where en
  * rows, the search for them would read everything that is pending.
  */
 const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
-  pending: [`d.status = 'pending' and not ${IS_ENDED}`],
+  pending: [`d.status = 'pending'`],
   delivered: [`d.status = 'delivered'`],
   failed: [`d.status = 'failed'`, `d.status = 'pending' and ${IS_ENDED} and ${HAS_ENDED_ROWS}`],
 };
@@ -113,13 +113,13 @@ export class DeliveryLog {
   constructor(private readonly store: Store) {}
 
   /**
-   * Lists deliveries, newest first: by the time the event was appended, then by seq. A page of one event type may have
-   * less than `limit` before the last one, or none.
+   * Lists deliveries, newest first: by the time the event was appended, then by seq. A page of one event type, or of
+   * pending deliveries, may have less than `limit` before the last one, or none.
    */
   async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<DeliveryPage> {
-    const { limit, event } = query;
+    const { limit, event, status } = query;
     // One more than asked for shows whether there are more.
-    const parameters: unknown[] = [endpointId, limit + 1, event === undefined ? limit + 1 : LOOKED_AT];
+    const parameters: unknown[] = [endpointId, limit + 1, LOOKED_AT];
     const filters: string[] = [];
     if (query.since !== undefined) filters.push(`and d.created_at >= $${parameters.push(query.since)}`);
     if (query.until !== undefined) filters.push(`and d.created_at < $${parameters.push(query.until)}`);
@@ -129,13 +129,15 @@ export class DeliveryLog {
         `and (d.created_at, d.seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`,
       );
     }
-    const ranges = query.status === undefined ? ALL_ROWS : ROWS_OF_STATUS[query.status];
+    const ranges = status === undefined ? ALL_ROWS : ROWS_OF_STATUS[status];
     const selects = ranges.map(
       (rows) => `(select ${COLUMNS} from ${SEEN_DELIVERIES} where d.endpoint_id = $1 and ${rows} ${filters.join(' ')}
          order by d.created_at desc, d.seq desc limit $3)`,
     );
+    const wanted = ['true'];
+    if (event !== undefined) wanted.push(`event_type = $${parameters.push(event)}`);
+    if (status === 'pending') wanted.push(`status = 'pending'`);
     // The last row that is looked at is always read: the next page begins after it.
-    const wanted = event === undefined ? 'true' : `event_type = $${parameters.push(event)} or nth = $3`;
     const rows = await this.store.forOrg(
       orgId,
       async (runner) =>
@@ -144,11 +146,13 @@ export class DeliveryLog {
              select *, row_number() over (order by created_at desc, seq desc) as nth
              from (${selects.join(' union all ')}) found
            ) looked
-           where nth <= $3 and (${wanted}) order by created_at desc, seq desc limit $2`,
+           where nth <= $3 and (${wanted.join(' and ')} or nth = $3) order by created_at desc, seq desc limit $2`,
           parameters,
         )) as (DeliveryRow & { readonly nth: string })[],
     );
-    const found = rows.map(toRecord).filter((one) => event === undefined || one.event === event);
+    const isWanted = (one: DeliveryRecord) =>
+      (event === undefined || one.event === event) && (status === undefined || one.status === status);
+    const found = rows.map(toRecord).filter(isWanted);
     const deliveries = found.slice(0, limit);
     if (found.length > limit) return { deliveries, next: deliveries.at(-1) ?? null };
     const last = rows.at(-1);

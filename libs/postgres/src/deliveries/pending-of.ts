@@ -11,18 +11,19 @@ const LOOKED_AT = 10_000;
  */
 export function pendingOf(endpointId: string): string {
   return `(
-    select (
-      -- In the order of the index that separates ended rows; the other one would read all of them.
-      select count(*)::int from (
-        select from deliveries where endpoint_id = ${endpointId} and status = 'pending' and endings = ${endingsOf(endpointId)}
-        order by next_attempt_at limit ${LOOKED_AT}
-      ) counted
-    ) as pending, (
+    select pending, case when pending > 0 then (
       select created_at from (
         select created_at, seq, endings from deliveries where endpoint_id = ${endpointId} and status = 'pending'
         order by created_at, seq limit ${LOOKED_AT}
       ) stored
       where endings = ${endingsOf(endpointId)} order by created_at, seq limit 1
-    ) as oldest_pending_at
+    ) end as oldest_pending_at
+    from (
+      select count(*)::int as pending from (
+        -- In the order of the index that separates ended rows; the other one would read all of them.
+        select from deliveries where endpoint_id = ${endpointId} and status = 'pending' and endings = ${endingsOf(endpointId)}
+        order by next_attempt_at limit ${LOOKED_AT}
+      ) first
+    ) counted
   )`;
 }
