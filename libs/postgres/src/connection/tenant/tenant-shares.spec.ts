@@ -5,7 +5,7 @@ import { TenantShares } from './tenant-shares.js';
 const CONNECTIONS = 12;
 const FOREVER_MS = 60_000;
 
-/** Begins work that lasts until it is told to end. */
+/** Begins work that lasts until its `end` is called. */
 function begin(shares: TenantShares, orgId = anOrgId()) {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
