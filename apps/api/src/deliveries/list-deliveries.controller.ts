@@ -69,11 +69,7 @@ export class ListDeliveriesController {
   async list(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId, @Query() query: unknown) {
     const wanted = parseListQuery(query);
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
-    // One more than asked for shows whether there are more.
-    const found = await this.log.list(orgId, id, { ...wanted, limit: wanted.limit + 1 });
-    const page = found.slice(0, wanted.limit);
-    const last = page.at(-1);
-    const hasMore = last !== undefined && found.length > page.length;
-    return { data: page.map(deliveryJson), next_cursor: hasMore ? encodeDeliveryCursor(last) : null };
+    const { deliveries, next } = await this.log.list(orgId, id, wanted);
+    return { data: deliveries.map(deliveryJson), next_cursor: next === null ? null : encodeDeliveryCursor(next) };
   }
 }

@@ -227,6 +227,9 @@ const deliveries: JsonObject = {
     id: 'listDeliveries',
     tag: DELIVERIES,
     summary: 'List the deliveries of an endpoint',
+    description:
+      'With event or status=pending, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still ' +
+      'have a next_cursor.',
     scope: 'webhooks:read',
     parameters: [
       ENDPOINT,
@@ -238,10 +241,6 @@ const deliveries: JsonObject = {
       queryParameter('since', 'Only from this created_at on.', TIME),
       queryParameter('until', 'Only before this created_at.', TIME),
       queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
-      queryParameter('cursor', 'Begin after the position of this cursor. Not together with since.', {
-        type: 'string',
-        pattern: CURSOR_NAME_PATTERN.source,
-      }),
       queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
     ],
     success: {
@@ -342,6 +341,10 @@ const feed: JsonObject = {
         type: 'integer',
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
+      }),
+      queryParameter('cursor', 'Begin after the position of this cursor. Not together with since.', {
+        type: 'string',
+        pattern: CURSOR_NAME_PATTERN.source,
       }),
       queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
       queryParameter('until', 'Events up to this seq.', {

@@ -236,7 +236,7 @@ export const SCHEMAS: JsonObject = {
       ...endpointHealth,
       delivered_24h: COUNT,
       failed_attempts_24h: COUNT,
-      pending: COUNT,
+      pending: { ...COUNT, description: 'Deliveries that wait for their next attempt, at most 10,000.' },
       oldest_pending_at: MAYBE_TIMESTAMP,
       last_success_at: MAYBE_TIMESTAMP,
       last_failure_at: MAYBE_TIMESTAMP,
@@ -516,7 +516,10 @@ export const SCHEMAS: JsonObject = {
       description: 'The response counts everything older than this. null: the brokers do not respond.',
     },
     endpoints: endpointsByStatus,
-    pending: { ...COUNT, description: 'Deliveries that wait for their next attempt.' },
+    pending: {
+      ...COUNT,
+      description: 'Deliveries that wait for their next attempt. Of each endpoint, at most 10,000 count.',
+    },
     oldest_pending_at: { ...MAYBE_TIMESTAMP, description: 'When the event of the oldest of them was appended.' },
     days: {
       type: 'array',

@@ -81,14 +81,24 @@ export interface DeliveryFilter {
 }
 
 export const DELIVERY_PAGE_SIZE = 25;
+/** So many empty pages are passed over. After them, the reader decides whether to look further. */
+const EMPTY_PAGES = 20;
 
 export function deliveriesQuery(endpointId: string, filter: DeliveryFilter, cursor: string | undefined) {
   return queryOptions({
     queryKey: ['endpoints', endpointId, 'deliveries', filter, cursor ?? null],
-    queryFn: () => {
-      const query = { ...filter, cursor, limit: DELIVERY_PAGE_SIZE };
-      const params = { path: { id: endpointId }, query };
-      return bodyOf(api.GET('/api/v1/external/webhooks/{id}/deliveries', { params }));
+    queryFn: async () => {
+      const read = (from: string | undefined) => {
+        const query = { ...filter, cursor: from, limit: DELIVERY_PAGE_SIZE };
+        const params = { path: { id: endpointId }, query };
+        return bodyOf(api.GET('/api/v1/external/webhooks/{id}/deliveries', { params }));
+      };
+      let page = await read(cursor);
+      // Pages of one type may be empty before the last one.
+      for (let more = 0; page.data.length === 0 && page.next_cursor !== null && more < EMPTY_PAGES; more++) {
+        page = await read(page.next_cursor);
+      }
+      return page;
     },
     ...live,
     placeholderData: keepPreviousData,

@@ -269,7 +269,9 @@ export interface paths {
         };
         /**
          * List the deliveries of an endpoint
-         * @description Scope: `webhooks:read`.
+         * @description With event or status=pending, a request looks at 10,000 deliveries at most. So a page may be short or empty, and still have a next_cursor.
+         *
+         *     Scope: `webhooks:read`.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -2247,6 +2249,7 @@ export interface components {
                 recent_failed: number;
                 delivered_24h: number;
                 failed_attempts_24h: number;
+                /** @description Deliveries that wait for their next attempt, at most 10,000. */
                 pending: number;
                 /** Format: date-time */
                 oldest_pending_at: string | null;
@@ -2956,7 +2959,7 @@ export interface components {
                 paused: number;
                 never_tried: number;
             };
-            /** @description Deliveries that wait for their next attempt. */
+            /** @description Deliveries that wait for their next attempt. Of each endpoint, at most 10,000 count. */
             pending: number;
             /**
              * Format: date-time
@@ -5018,7 +5021,7 @@ export interface operations {
                 since?: string;
                 /** @description Only before this created_at. */
                 until?: string;
-                /** @description Begin after the position of this cursor. Not together with since. */
+                /** @description The next_cursor of the page before. */
                 cursor?: string;
                 /** @description Page size. */
                 limit?: number;
@@ -5502,6 +5505,8 @@ export interface operations {
             query?: {
                 /** @description Events with a greater seq. Default: the oldest event in the feed. */
                 since?: number;
+                /** @description Begin after the position of this cursor. Not together with since. */
+                cursor?: string;
                 /** @description Page size. */
                 limit?: number;
                 /** @description Events up to this seq. */

@@ -104,7 +104,7 @@ function Pages({ endpointId, search, onSearch, onRecover }: DeliveryLogProps) {
   if (page === undefined) {
     return <LoadingRows error={error} onRetry={() => void refetch()} rows={8} />;
   }
-  if (page.data.length === 0 && after === undefined) {
+  if (page.data.length === 0 && page.next_cursor === null && after === undefined) {
     return (
       <NothingFound
         isFiltered={Object.keys(filter).length > 0}

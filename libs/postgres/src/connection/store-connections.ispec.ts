@@ -167,3 +167,25 @@ describe('a server that ends connections that are idle', () => {
 function databaseOf(url: string): string {
   return `"${new URL(url).pathname.slice(1)}"`;
 }
+
+describe('an organization with more slow queries than there are connections', () => {
+  it('leaves some to others', async () => {
+    const slow = storeOf(shared.url);
+    await slow.open(() => undefined);
+    const LOCK = 4_711;
+    let blocked: Promise<unknown> = Promise.resolve();
+    await shared.store.transaction(async (holder) => {
+      await holder.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const orgId = anOrgId();
+      const wait = () =>
+        slow.forOrg(orgId, (runner) => runner.query('select pg_advisory_xact_lock_shared($1)', [LOCK]));
+      blocked = Promise.allSettled(Array.from({ length: 30 }, wait));
+      await eventually(() => {
+        expect(slow.connections.waiting).toBeGreaterThan(0);
+      });
+      expect(await slow.forOrg(anOrgId(), (runner) => runner.query('select 1 as n'))).toEqual([{ n: 1 }]);
+    });
+    await blocked;
+    await slow.close();
+  });
+});

@@ -15,6 +15,7 @@ import { FeedServers, type PlacedServer } from './feed-servers.js';
 import { awayReason, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
+import { TenantShares } from './tenant/tenant-shares.js';
 
 const POOL_SIZE = 20;
 /** The number of these connections that serve the queries of requests, in a process that serves requests. */
@@ -151,6 +152,7 @@ export class Store {
   readonly #migratesWhenOpened: boolean;
   readonly #options: StoreOptions;
   readonly #pooled: Partial<PostgresDataSourceOptions>;
+  readonly #shares = new TenantShares(TENANT_POOL_SIZE);
   #tenants: Promise<DataSource> | null = null;
   #tenantPool: Pool | null = null;
   /** The connections whose plans are the same whatever the parameters are. */
@@ -255,16 +257,26 @@ export class Store {
 
   /** The number of connections by state, and of queries that wait for one. */
   get connections(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
-    const pools = this.#pools;
+    const stores = this.#stores;
+    const pools = stores.flatMap((store) => store.#pools);
     const sum = (of: (pool: Pool) => number) => pools.reduce((total, pool) => total + of(pool), 0);
     const idle = sum(({ idleCount }) => idleCount);
-    return { busy: sum(({ totalCount }) => totalCount) - idle, idle, waiting: sum(({ waitingCount }) => waitingCount) };
+    const waiting = stores.reduce((total, store) => total + store.#shares.waiting, 0);
+    return {
+      busy: sum(({ totalCount }) => totalCount) - idle,
+      idle,
+      waiting: waiting + sum(({ waitingCount }) => waitingCount),
+    };
   }
 
-  /** Its pools, those of the other databases that share the feed, and those of replicas. */
+  /** Itself, the other databases that share the feed, and replicas. */
+  get #stores(): readonly Store[] {
+    return [this, ...[...this.feed.others, ...this.replicas.all].flatMap(({ store }) => store.#stores)];
+  }
+
   get #pools(): readonly Pool[] {
-    const own = this.isOpen ? [this.#pool, ...(this.#tenantPool === null ? [] : [this.#tenantPool])] : [];
-    return [...own, ...[...this.feed.others, ...this.replicas.all].flatMap(({ store }) => store.#pools)];
+    if (!this.isOpen) return [];
+    return this.#tenantPool === null ? [this.#pool] : [this.#pool, this.#tenantPool];
   }
 
   /** Whether the store is open for queries. */
@@ -315,7 +327,8 @@ export class Store {
     sql: string,
     parameters: readonly unknown[],
   ): Promise<readonly Row[]> {
-    return this.#onPooled(poolOf(await this.#forTenants()), async (client, discard) => {
+    const pool = poolOf(await this.#forTenants());
+    const read = async (client: PoolClient, discard: () => void) => {
       await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
       try {
         const { rows } = await client.query<Row & QueryResultRow>({
@@ -329,7 +342,8 @@ export class Store {
         await client.query('rollback').catch(discard);
         throw error;
       }
-    });
+    };
+    return this.#shares.of(orgId, () => this.#onPooled(pool, read));
   }
 
   /** Lends a connection, which does not return to the pool after it was lost or discarded. */
@@ -369,7 +383,8 @@ export class Store {
 
   /** Runs `act` in one transaction that sees and changes rows of this org alone, enforced by row-level security. */
   async forOrg<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.#inTransaction(await this.#forTenants(), this.#asTenant(orgId), act);
+    const tenants = await this.#forTenants();
+    return this.#shares.of(orgId, () => this.#inTransaction(tenants, this.#asTenant(orgId), act));
   }
 
   get #pool(): Pool {

@@ -53,6 +53,13 @@ export interface EventDelivery extends DeliveryRecord {
   readonly url: string;
 }
 
+/** A page of the delivery log. */
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliveryRecord[];
+  /** The place after which the next page begins; `null` if there are no more deliveries. */
+  readonly next: DeliveryPlace | null;
+}
+
 /** Selects deliveries of an endpoint. */
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus;
@@ -75,11 +82,23 @@ type DeliveryRow = Readonly<Record<(typeof DELIVERY_MEMBERS)[number][0], unknown
 
 const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).join(', ');
 
-/** The stored rows that make up each status. Each entry is a range of the index, in the order of the list. */
+/**
+ * The most deliveries that a page looks at. No index begins with the endpoint and has the event type, because every
+ * delivery would pay for it. So a page of one type reads the others, too, and one of pending deliveries those that ended.
+ */
+const LOOKED_AT = 10_000;
+
+/** Whether rows of the endpoint have ended, and the sweep has not updated all of them. */
+const HAS_ENDED_ROWS = '(select settled < endings from endpoint_endings where endpoint_id = $1)';
+
+/**
+ * The stored rows that make up each status. Each entry is a range of the index, in the order of the list. Without ended
+ * rows, the search for them would read everything that is pending.
+ */
 const ROWS_OF_STATUS: Readonly<Record<DeliveryStatus, readonly string[]>> = {
-  pending: [`d.status = 'pending' and not ${IS_ENDED}`],
+  pending: [`d.status = 'pending'`],
   delivered: [`d.status = 'delivered'`],
-  failed: [`d.status = 'failed'`, `d.status = 'pending' and ${IS_ENDED}`],
+  failed: [`d.status = 'failed'`, `d.status = 'pending' and ${IS_ENDED} and ${HAS_ENDED_ROWS}`],
 };
 const ALL_ROWS: readonly string[] = [`d.status = 'pending'`, `d.status = 'delivered'`, `d.status = 'failed'`];
 
@@ -93,11 +112,15 @@ function toRecord(row: DeliveryRow): DeliveryRecord {
 export class DeliveryLog {
   constructor(private readonly store: Store) {}
 
-  /** Lists deliveries, newest first: by the time the event was appended, then by seq. */
-  async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<readonly DeliveryRecord[]> {
-    const parameters: unknown[] = [endpointId, query.limit];
+  /**
+   * Lists deliveries, newest first: by the time the event was appended, then by seq. A page of one event type, or of
+   * pending deliveries, may have less than `limit` before the last one, or none.
+   */
+  async list(orgId: OrgId, endpointId: EndpointId, query: DeliveryQuery): Promise<DeliveryPage> {
+    const { limit, event, status } = query;
+    // One more than asked for shows whether there are more.
+    const parameters: unknown[] = [endpointId, limit + 1, LOOKED_AT];
     const filters: string[] = [];
-    if (query.event !== undefined) filters.push(`and d.event_type = $${parameters.push(query.event)}`);
     if (query.since !== undefined) filters.push(`and d.created_at >= $${parameters.push(query.since)}`);
     if (query.until !== undefined) filters.push(`and d.created_at < $${parameters.push(query.until)}`);
     if (query.after !== undefined) {
@@ -106,18 +129,34 @@ export class DeliveryLog {
         `and (d.created_at, d.seq) < (to_timestamp($${time} / 1000.0), $${parameters.push(query.after.seq)})`,
       );
     }
-    const ranges = query.status === undefined ? ALL_ROWS : ROWS_OF_STATUS[query.status];
+    const ranges = status === undefined ? ALL_ROWS : ROWS_OF_STATUS[status];
     const selects = ranges.map(
       (rows) => `(select ${COLUMNS} from ${SEEN_DELIVERIES} where d.endpoint_id = $1 and ${rows} ${filters.join(' ')}
-         order by d.created_at desc, d.seq desc limit $2)`,
+         order by d.created_at desc, d.seq desc limit $3)`,
     );
-    return this.store.forOrg(orgId, async (runner) => {
-      const rows = (await runner.query(
-        `select * from (${selects.join(' union all ')}) page order by created_at desc, seq desc limit $2`,
-        parameters,
-      )) as DeliveryRow[];
-      return rows.map(toRecord);
-    });
+    const wanted = ['true'];
+    if (event !== undefined) wanted.push(`event_type = $${parameters.push(event)}`);
+    if (status === 'pending') wanted.push(`status = 'pending'`);
+    // The last row that is looked at is always read: the next page begins after it.
+    const rows = await this.store.forOrg(
+      orgId,
+      async (runner) =>
+        (await runner.query(
+          `select * from (
+             select *, row_number() over (order by created_at desc, seq desc) as nth
+             from (${selects.join(' union all ')}) found
+           ) looked
+           where nth <= $3 and (${wanted.join(' and ')} or nth = $3) order by created_at desc, seq desc limit $2`,
+          parameters,
+        )) as (DeliveryRow & { readonly nth: string })[],
+    );
+    const isWanted = (one: DeliveryRecord) =>
+      (event === undefined || one.event === event) && (status === undefined || one.status === status);
+    const found = rows.map(toRecord).filter(isWanted);
+    const deliveries = found.slice(0, limit);
+    if (found.length > limit) return { deliveries, next: deliveries.at(-1) ?? null };
+    const last = rows.at(-1);
+    return { deliveries, next: last !== undefined && Number(last.nth) === LOOKED_AT ? toRecord(last) : null };
   }
 
   async find(orgId: OrgId, endpointId: EndpointId, id: DeliveryId): Promise<DeliveryRecord | undefined> {

@@ -16,6 +16,7 @@ import {
 } from '#libs/domain';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
+import { pendingOf } from './pending-of.js';
 
 /**
  * Which deliveries to recover: `failed` ones, events that the endpoint `missed` while it was inactive, or events that
@@ -60,9 +61,6 @@ export interface Recoverable {
  * may still get one by routing, unless it is older.
  */
 const ROUTING_DELAY_MS = 60_000;
-
-/** Pending deliveries are counted up to this number. */
-const COUNTED_PENDING = 10_000;
 
 /** The most events that one statement looks at, even if few can be recovered. It takes well under a second. */
 const EVENTS_LOOKED_AT = 5_000;
@@ -316,12 +314,7 @@ export class RecoverySource {
     const [row] = await this.store.preparedForOrg<{ pending: number }>(
       orgId,
       'pending-of-endpoint',
-      `select count(*)::int as pending from (
-         select from deliveries
-         where endpoint_id = $1 and status = 'pending'
-           and endings = coalesce((select endings from endpoint_endings where endpoint_id = $1), 0)
-         order by next_attempt_at limit ${COUNTED_PENDING}
-       ) pending`,
+      `select pending from ${pendingOf('$1')} waiting`,
       [endpointId],
     );
     return row?.pending ?? 0;

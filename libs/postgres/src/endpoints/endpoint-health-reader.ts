@@ -1,4 +1,5 @@
 import type { EndpointId, OrgId } from '#libs/domain';
+import { pendingOf } from '../deliveries/pending-of.js';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
@@ -6,6 +7,7 @@ import type { Store } from '../connection/store.js';
 export interface EndpointHealthRecord {
   readonly delivered24h: number;
   readonly failedAttempts24h: number;
+  /** At most 10,000. */
   readonly pending: number;
   readonly oldestPendingAt: Date | null;
   readonly lastSuccessAt: Date | null;
@@ -88,15 +90,7 @@ export class EndpointHealthReader {
                percentile_disc(0.95) within group (order by duration_ms) as p95_ms
              from delivery_attempts where endpoint_id = $1 and started_at >= $2
            ) recent
-           cross join (
-             -- In the order of the index that separates ended rows; the other one would read all of them.
-             select count(*)::int as pending, min(created_at) as oldest_pending_at from (
-               select created_at from deliveries
-               where endpoint_id = $1 and status = 'pending'
-                 and endings = coalesce((select endings from endpoint_endings where endpoint_id = $1), 0)
-               order by next_attempt_at offset 0
-             ) pending
-           ) waiting
+           cross join ${pendingOf('$1')} waiting
            left join endpoint_health h on h.endpoint_id = $1`,
           [id, new Date(nowMs - DAY_MS)],
         )) as {

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { OrgId, Seq } from '#libs/domain';
+import type { OrgId, Seq, WidgetId } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestStore } from '../testing/a-test-store.js';
-import { eventKey, FeedReader } from './feed-reader.js';
+import { indexEntriesRead } from '../testing/index-entries-read.js';
+import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = DAY_MS / 24;
@@ -132,6 +133,42 @@ describe('the feed over days', () => {
     await new DayPartitions(store).drop(FIRST_DAY_MS + DAY_MS);
     expect(await store.query('select last_seq from feed_days where org_id = $1', [orgId])).toEqual([{ last_seq: '2' }]);
     expect(await read(0, whenServedFrom(0))).toEqual({ seqs: [2], oldest: 2, next: null });
+  });
+});
+
+describe('a page with a filter that matches little', () => {
+  const EVENTS = 2_000;
+  const WIDGET = '00000000-0000-4000-8000-000000000001' as WidgetId;
+  const OTHER_WIDGET = '00000000-0000-4000-8000-000000000002' as WidgetId;
+  const TYPES = ['ticket.created', 'ticket.updated', 'lead.created'];
+
+  /** Half of the events are tickets of one widget, and half are leads of the other. */
+  beforeEach(async () => {
+    await new DayPartitions(store).ensure([FIRST_DAY_MS]);
+    await store.query(
+      `insert into events select $1, n, $2::timestamptz + n * interval '1 ms', 'evt_' || lpad(n::text, 26, '0'),
+         case n % 2 when 0 then 'ticket.created' else 'lead.created' end, ($3::uuid[])[n % 2 + 1], '{}'
+       from generate_series(1, $4::int) n`,
+      [orgId, new Date(FIRST_DAY_MS), [WIDGET, OTHER_WIDGET], EVENTS],
+    );
+  });
+
+  it.each<[string, Partial<FeedQuery>]>([
+    ['one type and a widget', { events: ['ticket.created'], widgetId: OTHER_WIDGET }],
+    ['one type and a widget, newest first', { events: ['ticket.created'], widgetId: OTHER_WIDGET, isDescending: true }],
+    [
+      'one type and a widget, up to a seq',
+      { events: ['ticket.created'], widgetId: OTHER_WIDGET, until: EVENTS as Seq },
+    ],
+    ['several types and a widget', { events: TYPES.slice(0, 2), widgetId: OTHER_WIDGET }],
+    ['a type without events', { events: ['ticket.updated'] }],
+    ['a widget without events', { widgetId: '00000000-0000-4000-8000-000000000003' as WidgetId }],
+  ])('is read without the events that do not match: %s', async (_filter, filter) => {
+    const query = { since: 0 as Seq, limit: 10, ...filter };
+    const entries = await indexEntriesRead(store, orgId, async () => {
+      expect((await reader.page(orgId, query, whenServedFrom(0))).isEmpty).toBe(true);
+    });
+    expect(entries).toBeLessThan(EVENTS / 10);
   });
 });
 

@@ -4,6 +4,7 @@ import { anOrgId } from '../../../../test/support/ids.js';
 import { ChatQueueReader } from './chat-queue-reader.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
+import { indexEntriesRead } from '../testing/index-entries-read.js';
 
 const CHATS = 60;
 const SUBJECT_BYTES = 250 * 1024;
@@ -91,4 +92,12 @@ it('a chat is found by its id, with its alerts, in its own org alone', async () 
   const { waiting, alerts } = await reader.conversation(orgId, id);
   expect([waiting, ...alerts].map((found) => found?.conversationId)).toEqual([id, id]);
   expect(await reader.conversation(anOrgId(), id)).toEqual({ waiting: null, alerts: [] });
+});
+
+it('a chat is found without the alerts of others', async () => {
+  const orgId = await anOrgWithChats(2_000, 10);
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    expect((await reader.conversation(orgId, 'chat-2000' as ConversationId)).alerts).toHaveLength(1);
+  });
+  expect(entries).toBeLessThan(200);
 });

@@ -44,6 +44,7 @@ import { PreviousSeqs1700000000108 } from './0108-previous-seqs.js';
 import { AttachedDays1700000000109 } from './0109-attached-days.js';
 import { SessionsOfOrg1700000000110 } from './0110-sessions-of-org.js';
 import { EndsOfVersions1700000000111 } from './0111-ends-of-versions.js';
+import { RareReads1700000000112 } from './0112-rare-reads.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -92,4 +93,5 @@ export const MIGRATIONS = [
   AttachedDays1700000000109,
   SessionsOfOrg1700000000110,
   EndsOfVersions1700000000111,
+  RareReads1700000000112,
 ];

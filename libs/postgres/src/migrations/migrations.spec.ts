@@ -68,6 +68,7 @@ describe('the migrations', () => {
       'AttachedDays1700000000109 5ac0952232a2',
       'SessionsOfOrg1700000000110 9bed454b5b63',
       'EndsOfVersions1700000000111 89ffdabbd5e4',
+      'RareReads1700000000112 84209cb3d3c7',
     ]);
   });
 });

@@ -52,6 +52,9 @@ async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
   }
 }
 
+/** The most endpoints that one statement deletes. Triggers look at each, and a statement must end in time. */
+const CHUNK_ROWS = 1_000;
+
 /** The organizations, as the product's backend manages them. */
 export class OrgRecords {
   constructor(
@@ -151,11 +154,15 @@ export class OrgRecords {
 /** @returns the number of endpoints */
 async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<number> {
   // As for a single endpoint, the projector adds nothing after this: it locks the rows while it writes history.
-  const [rows] = (await runner.query('delete from endpoints where org_id = $1 returning id', [orgId])) as [
-    { readonly id: string }[],
-    number,
-  ];
-  const ids = rows.map(({ id }) => id);
+  const ids: string[] = [];
+  for (;;) {
+    const [rows] = (await runner.query(
+      `delete from endpoints where id in (select id from endpoints where org_id = $1 limit ${CHUNK_ROWS}) returning id`,
+      [orgId],
+    )) as [{ readonly id: string }[], number];
+    ids.push(...rows.map(({ id }) => id));
+    if (rows.length < CHUNK_ROWS) break;
+  }
   for (const table of ['endpoint_health', 'endpoint_endings']) {
     await runner.query(`delete from ${table} where endpoint_id = any($1::text[])`, [ids]);
   }

@@ -1,6 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import { GaplessError, type OrgId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
+import { pendingOf } from '../deliveries/pending-of.js';
 import { DashboardFigures } from '../figures/dashboard-figures.js';
 
 const DAY_MS = 86_400_000;
@@ -24,6 +25,7 @@ export interface OrgDay {
 
 /** The deliveries of an org that wait for their next attempt. */
 export interface PendingDeliveries {
+  /** Of each endpoint, at most 10,000 count. */
   readonly count: number;
   readonly oldestAt: Date | null;
 }
@@ -83,15 +85,8 @@ export class OrgStatistics {
       orgId,
       async (runner) =>
         (await runner.query(
-          `select coalesce(sum(waiting.pending), 0)::int as count, min(waiting.oldest) as oldest_at
-           from endpoints e cross join lateral (
-             select count(*)::int as pending, min(created_at) as oldest from (
-               select created_at from deliveries
-               where endpoint_id = e.id and status = 'pending'
-                 and endings = coalesce((select endings from endpoint_endings where endpoint_id = e.id), 0)
-               order by next_attempt_at offset 0
-             ) pending
-           ) waiting`,
+          `select coalesce(sum(waiting.pending), 0)::int as count, min(waiting.oldest_pending_at) as oldest_at
+           from endpoints e cross join lateral ${pendingOf('e.id')} waiting`,
         )) as { count: number; oldest_at: Date | null }[],
     );
     return { count: row?.count ?? 0, oldestAt: row?.oldest_at ?? null };

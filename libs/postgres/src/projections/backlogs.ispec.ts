@@ -157,11 +157,12 @@ function health() {
 }
 
 async function listed(status: 'pending' | 'failed' | 'delivered' | undefined, after?: DeliveryPlace, limit = 250) {
-  return new DeliveryLog(store).list(orgId, endpointId, {
+  const { deliveries } = await new DeliveryLog(store).list(orgId, endpointId, {
     limit,
     ...(status === undefined ? {} : { status }),
     ...(after === undefined ? {} : { after }),
   });
+  return deliveries;
 }
 
 async function lookUp(nth: number, run: number, attempt: number) {

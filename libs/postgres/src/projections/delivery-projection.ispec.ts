@@ -112,7 +112,7 @@ async function endpoint() {
 }
 
 async function statuses(): Promise<readonly string[]> {
-  const rows = await new DeliveryLog(store).list(orgId, endpointId, { limit: 250 });
+  const { deliveries: rows } = await new DeliveryLog(store).list(orgId, endpointId, { limit: 250 });
   return [...rows].reverse().map(({ seq, status, lastError }) => `${seq} ${status} ${lastError ?? '-'}`);
 }
 

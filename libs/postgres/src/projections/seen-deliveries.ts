@@ -21,3 +21,12 @@ export function seen(column: string): string {
 
 /** Names all stored statuses, so that an index that begins with endpoint and status can be used. */
 export const ANY_STATUS = `d.status = any('{pending,delivered,failed}')`;
+
+/**
+ * Returns SQL for the number of endings of an endpoint. Use it to compare `endings` in queries of requests: row-level
+ * security lets no comparison with a `coalesce` use an index.
+ * @param endpointId SQL for the endpoint's id
+ */
+export function endingsOf(endpointId: string): string {
+  return `(select coalesce(max(endings), 0) from endpoint_endings where endpoint_id = ${endpointId})`;
+}

@@ -245,7 +245,7 @@ function HealthTiles({ endpoint: { health, failure_count: failures } }: { readon
       />
       <Tile
         label="Waiting"
-        value={wholeNumber(health.pending)}
+        value={health.pending < COUNTED_PENDING ? wholeNumber(health.pending) : `${wholeNumber(COUNTED_PENDING)}+`}
         note={
           health.oldest_pending_at === null ? (
             'nothing waits'
@@ -259,6 +259,9 @@ function HealthTiles({ endpoint: { health, failure_count: failures } }: { readon
     </Tiles>
   );
 }
+
+/** The API counts pending deliveries up to this number. */
+const COUNTED_PENDING = 10_000;
 
 const RANGES = [
   { value: 1, text: '1 h' },
