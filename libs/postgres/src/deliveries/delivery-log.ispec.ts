@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EndpointId, OrgId } from '#libs/domain';
+import type { EndpointId, OrgId, Seq } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
@@ -105,4 +105,17 @@ it('pending deliveries are found without reading all that ended', async () => {
   });
   // Each row that is looked at also reads the number of endings.
   expect(entries).toBeLessThan(2.5 * LOOKED_AT);
+});
+
+it.each([
+  ['all deliveries', {}, 'delivered'],
+  ['delivered ones', { status: 'delivered' }, 'delivered'],
+  ['pending ones', { status: 'pending' }, 'pending'],
+  ['those after a place', { after: { createdAtMs: FIRST_MS + 5_000, seq: 5_000 as Seq } }, 'delivered'],
+] as const)('a page of %s reads little more than the page', async (_, query, status) => {
+  await deliver(LOOKED_AT, status);
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    expect((await list(query)).deliveries).toHaveLength(2);
+  });
+  expect(entries).toBeLessThan(100);
 });
