@@ -5,6 +5,7 @@ export * from './connection/kept-admin.js';
 export type { BatchContext, Handled } from './consuming/batch-consumer.js';
 export * from './positions/check-positions.js';
 export * from './positions/committed-positions.js';
+export * from './positions/committed-positions.js';
 export * from './positions/completion-tracker.js';
 export * from './consuming/consumer-sessions.js';
 export * from './consuming/kafka-batch-server.js';

@@ -437,9 +437,9 @@ export class BatchConsumer {
     };
     const unfinished = queueOf(this.#unfinished, topic, partition);
     await unfinished.room(UNFINISHED_BYTES);
-    const isAdmitted = await this.#guard.admits(topic, partition);
-    if (isOver()) return;
-    if (!isAdmitted) {
+    const admission = await this.#guard.admits(topic, partition);
+    if (isOver() || admission === 'moved') return;
+    if (admission === 'held') {
       this.#moveTo(topic, partition, firstOffset);
       return;
     }

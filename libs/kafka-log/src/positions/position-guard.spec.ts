@@ -68,7 +68,7 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     return guard;
   }
 
@@ -89,7 +89,7 @@ describe('PositionGuard', () => {
     await jest.advanceTimersByTimeAsync(100);
     end = 6;
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(true);
+    expect(await admitted).toBe('admitted');
     expect(holds).toEqual([]);
     await guard.stop();
   });
@@ -98,21 +98,28 @@ describe('PositionGuard', () => {
     const guard = await aStoppedPartition();
     end = 6;
     await lookAgain(guard);
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     expect(holds).toEqual([true, false]);
     expect(health.parts()).toEqual({});
     await guard.stop();
   });
 
-  it.each([
-    [true, [6]],
-    [false, []],
-  ])('moves to the position before it admits anything, if that is not the committed one (%s)', async (own, moves) => {
+  it('moves to the position of a source of its own, and admits nothing that was fetched before', async () => {
     [committed, end] = [COMMITTED, 9];
-    const guard = aGuard(undefined, own);
+    const guard = aGuard(undefined, true);
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
-    expect(movedTo).toEqual(moves);
+    expect(await guard.admits(TOPIC, 0)).toBe('moved');
+    expect(movedTo).toEqual([6]);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
+    await guard.stop();
+  });
+
+  it('stays at the committed position', async () => {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
+    expect(movedTo).toEqual([]);
     await guard.stop();
   });
 
@@ -133,7 +140,7 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     guard.giveUp();
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -141,7 +148,7 @@ describe('PositionGuard', () => {
     const guard = await aStoppedPartition();
     committed = undefined;
     await lookAgain(guard);
-    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    expect(await guard.admits(TOPIC, 0)).toBe('held');
     await guard.stop();
   });
 
@@ -150,13 +157,13 @@ describe('PositionGuard', () => {
     [committed, end] = [COMMITTED, 9];
     const guard = aGuard();
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     for (const offset of [8, 5]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
     end = 8;
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -165,14 +172,14 @@ describe('PositionGuard', () => {
     [committed, end] = [undefined, 0];
     const guard = aGuard();
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     // A transaction from before the partition went back was committed late.
     [committed, end] = [COMMITTED, 3];
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     guard.doubt(TOPIC, 0);
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 });

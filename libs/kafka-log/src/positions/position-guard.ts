@@ -49,8 +49,16 @@ interface Standing {
   state: 'unchecked' | 'fits' | 'stopped';
   /** The requested offset that the brokers did not have. */
   asked: number | null;
+  /** Whether the last check moved the partition to its source's position. */
+  isMoved: boolean;
   settled: Settlement;
 }
+
+/**
+ * Whether records may be handled: `held` if the partition waits, `moved` if they were fetched from another place than
+ * where the check let the partition continue.
+ */
+export type Admission = 'admitted' | 'held' | 'moved';
 
 /** A promise with its resolve function. */
 interface Settlement {
@@ -103,6 +111,7 @@ export class PositionGuard {
           anchors: [],
           state: 'unchecked',
           asked: null,
+          isMoved: false,
           settled: aSettlement(),
         });
       }
@@ -139,12 +148,15 @@ export class PositionGuard {
   }
 
   /** Whether records of the partition may be handled. Waits until the check is done. */
-  async admits(topic: string, partition: number): Promise<boolean> {
+  async admits(topic: string, partition: number): Promise<Admission> {
     this.#noticeInterruptions();
     const standing = this.#standings.get(`${topic}/${partition}`);
-    if (standing === undefined) return true;
-    if (standing.state === 'unchecked') await standing.settled.promise;
-    return standing.state === 'fits';
+    if (standing === undefined) return 'admitted';
+    if (standing.state === 'unchecked') {
+      await standing.settled.promise;
+      if (standing.isMoved) return 'moved';
+    }
+    return standing.state === 'fits' ? 'admitted' : 'held';
   }
 
   /** Remembers the last record that was handed over. */
@@ -195,6 +207,7 @@ export class PositionGuard {
     for (const standing of standings) {
       if (standing.state === 'unchecked') continue;
       standing.state = 'unchecked';
+      standing.isMoved = false;
       standing.settled = aSettlement();
     }
     void this.#check();
@@ -285,6 +298,7 @@ export class PositionGuard {
     const begins = standing.position === null && asked === null ? standing.sourced : undefined;
     if (this.use.startsAtSource && begins !== undefined && checked !== undefined) {
       this.use.moveTo(topic, partition, Math.max(begins.next, checked.begin));
+      standing.isMoved = true;
     }
     const wasHeld = asked !== null || standing.state === 'stopped';
     standing.asked = null;
