@@ -240,6 +240,8 @@ export class BatchConsumer {
     this.#times = times;
     const consumer: Consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
+      // A topic that was deleted is not made again with the brokers' default settings.
+      allowAutoTopicCreation: false,
       partitionAssigners: [
         tellingAssigner({
           release: (member) => this.#release(consumer, member),
