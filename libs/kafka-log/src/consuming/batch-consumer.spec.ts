@@ -35,6 +35,10 @@ class CommittingConsumer {
     });
   }
 
+  crash(error: Error): void {
+    this.#listeners.get('crash')?.({ payload: { error } });
+  }
+
   handOver(offset: number): Promise<void> {
     const messages = [{ offset: String(offset), key: null, value: null, headers: {}, timestamp: '0', attributes: 0 }];
     return this.#eachBatch({
@@ -50,35 +54,41 @@ class CommittingConsumer {
 /** Resolves once everything has happened that waits for no answer. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+/** A consumer that has its partition, and gives what its handler gets to the test. */
+async function aConsumer(consumer: CommittingConsumer, health = new HealthBoard()) {
+  const logger = createLogger('silent', 'test');
+  const admin = {
+    connect: consumer.connect,
+    disconnect: consumer.disconnect,
+    fetchTopicOffsets: () => Promise.resolve([]),
+  };
+  const kafka = { consumer: () => consumer, admin: () => admin } as unknown as Kafka;
+  const contexts: BatchContext[] = [];
+  const batches = new BatchConsumer(
+    new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }),
+    {
+      groupId: 'test-group',
+      group: 'group',
+      topics: ['topic'],
+      commits: 'handler',
+      handle: (_batch, context) => {
+        contexts.push(context);
+        return Promise.resolve(undefined);
+      },
+      onSession: () => undefined,
+      positions: () => Promise.resolve(new Map()),
+    },
+    logger,
+    health,
+  );
+  await batches.start();
+  return { batches, contexts };
+}
+
 describe('an offset that moves while an earlier commit is on its way', () => {
   it('is committed after it, so that a commit that is late moves nothing back', async () => {
     const consumer = new CommittingConsumer();
-    const logger = createLogger('silent', 'test');
-    const admin = {
-      connect: consumer.connect,
-      disconnect: consumer.disconnect,
-      fetchTopicOffsets: () => Promise.resolve([]),
-    };
-    const kafka = { consumer: () => consumer, admin: () => admin } as unknown as Kafka;
-    const contexts: BatchContext[] = [];
-    const batches = new BatchConsumer(
-      new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }),
-      {
-        groupId: 'test-group',
-        group: 'group',
-        topics: ['topic'],
-        commits: 'handler',
-        handle: (_batch, context) => {
-          contexts.push(context);
-          return Promise.resolve(undefined);
-        },
-        onSession: () => undefined,
-        positions: () => Promise.resolve(new Map()),
-      },
-      logger,
-      new HealthBoard(),
-    );
-    await batches.start();
+    const { batches, contexts } = await aConsumer(consumer);
     await consumer.handOver(0);
     const [context] = contexts;
     const early = context?.commit('topic', 0, 1);
@@ -94,6 +104,20 @@ describe('an offset that moves while an earlier commit is on its way', () => {
     consumer.commits[1]?.answer();
     await Promise.all([third, fourth]);
     expect(consumer.commits.map(({ places }) => places[0]?.offset)).toEqual(['2', '4']);
+    await batches.stop();
+  });
+});
+
+describe('a consumer that the brokers refuse', () => {
+  it('says in health why it waits', async () => {
+    const [consumer, health] = [new CommittingConsumer(), new HealthBoard()];
+    const { batches } = await aConsumer(consumer, health);
+    expect(health.parts()['test-group']).toEqual({ status: 'ready' });
+    consumer.crash(new Error('Not authorized to access group'));
+    expect(health.parts()['test-group']).toEqual({
+      status: 'waiting',
+      reason: 'joining its consumer group: Not authorized to access group',
+    });
     await batches.stop();
   });
 });

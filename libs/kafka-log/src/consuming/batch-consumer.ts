@@ -376,7 +376,7 @@ export class BatchConsumer {
     this.#crashes++;
     const waitMs = backOffMs(this.#crashes);
     const reason = error instanceof Error ? error.message : String(error);
-    this.health.waiting(this.options.groupId, 'Kafka cannot be reached');
+    this.health.waiting(this.options.groupId, `joining its consumer group: ${reason}`);
     this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#restart = setTimeout(() => void this.#run(), waitMs);
