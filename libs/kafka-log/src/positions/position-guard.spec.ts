@@ -11,6 +11,7 @@ const TOPIC = 'inbox';
 const COMMITTED: Position = { next: 6, anchor: null };
 
 let committed: Position | undefined;
+let begin = 0;
 let end: number;
 let movedTo: readonly number[];
 let holds: boolean[];
@@ -29,7 +30,7 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
     withAdmin: () =>
       isAway()
         ? Promise.reject(new Error('Kafka is away'))
-        : Promise.resolve([{ partition: 0, low: '0', high: String(end), offset: String(end) }]),
+        : Promise.resolve([{ partition: 0, low: String(begin), high: String(end), offset: String(end) }]),
   } as unknown as KafkaConnection;
   return new PositionGuard({
     connection,
@@ -58,6 +59,7 @@ async function lookAgain(guard: PositionGuard): Promise<void> {
 
 afterEach(() => {
   jest.useRealTimers();
+  begin = 0;
 });
 
 describe('PositionGuard', () => {
@@ -131,6 +133,20 @@ describe('PositionGuard', () => {
     for (const offset of [6, 7]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
     const anchored = [6, 7, 8, 9].map((next) => guard.metadataOf(TOPIC, 0, next)?.split(':')[0]);
     expect(anchored).toEqual([undefined, '6', '7', '7']);
+    await guard.stop();
+  });
+
+  it('names the record before the position that it began at until another one is handed over', async () => {
+    const anchor = { offset: 5, fingerprint: '0123456789abcdef' };
+    // Retention has removed the record of the anchor, so nothing has to be read.
+    [committed, begin, end] = [{ next: 6, anchor }, 6, 9];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    await guard.admits(TOPIC, 0);
+    guard.seen(TOPIC, 0, { offset: 8, timestampMs: 0 } as StoredRecord);
+    // A part of the batch whose last record is 8.
+    expect(guard.metadataOf(TOPIC, 0, 7)).toBe('5:0123456789abcdef');
+    expect(guard.metadataOf(TOPIC, 0, 9)).toMatch(/^8:/);
     await guard.stop();
   });
 

@@ -295,6 +295,9 @@ export class PositionGuard {
       return;
     }
     if (verdict.kind === 'removed') this.#skipRemoved(standing, verdict);
+    // Until a record is handed over, the one before the source's position is the last remembered one.
+    const before = standing.sourced?.anchor ?? null;
+    if (standing.anchors.length === 0 && before !== null) standing.anchors = [before];
     const begins = standing.position === null && asked === null ? standing.sourced : undefined;
     if (this.use.startsAtSource && begins !== undefined && checked !== undefined) {
       this.use.moveTo(topic, partition, Math.max(begins.next, checked.begin));
