@@ -5,7 +5,7 @@ import { startStep, type StartStepOptions } from '#libs/runtime';
 import { alterTopics } from './alter-topics.js';
 import { findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
-import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
+import { configOf, JUDGED_SETTINGS, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
 import { isPacked, unpackFromNowOn } from './unpack-from-now-on.js';
 
@@ -99,6 +99,7 @@ export async function findMismatches(
   const found = await findTopics(
     admin,
     present.map(({ topic }) => topic),
+    JUDGED_SETTINGS,
   );
   const isAccepted = judgeTopics(present, found).mismatches.length === 0;
   const { mismatches } = judgeTopics(present, found, isAccepted ? undefined : await accepted());
