@@ -245,6 +245,13 @@ describe('a service whose Kafka goes away in the middle of pushes and submission
     for (const refusal of publishers.refusals) expectUnavailable(refusal);
     // What Postgres holds is served all the while.
     expect((await api.feed()).length).toBeGreaterThan(0);
+    await eventually(
+      async () => {
+        const away = { status: 'degraded', reason: expect.stringMatching(/connect/i) };
+        expect((await readiness()).parts).toMatchObject({ kafka: away, 'push/kafka': away });
+      },
+      { timeoutMs: FROZEN_ANSWER_MS },
+    );
     await kafka.start();
     const before = publishers.acknowledged.length;
     await eventually(
@@ -257,6 +264,11 @@ describe('a service whose Kafka goes away in the middle of pushes and submission
     await expectNothingLost(publishers);
     expectRepeatedAtMost(await api.feed());
     await service.ready(RECOVERY_MS);
+    await eventually(async () => {
+      const { parts } = await readiness();
+      expect([parts['kafka'], parts['push/kafka']]).toEqual([{ status: 'ready' }, { status: 'ready' }]);
+      expect(service.log.map(({ msg }) => msg)).toContain('kafka.back');
+    });
   });
 });
 

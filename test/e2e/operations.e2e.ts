@@ -21,7 +21,11 @@ type MetricName = keyof typeof METRICS;
 
 const EVERY_PROCESS: readonly MetricName[] = ['gapless_build_info', 'gapless_ready'];
 /** Every process shows them as well, whatever the value: connections that nothing uses are closed. */
-const SHOWN_BY_ALL: readonly MetricName[] = ['gapless_postgres_connections', 'gapless_topics_at_risk'];
+const SHOWN_BY_ALL: readonly MetricName[] = [
+  'gapless_postgres_connections',
+  'gapless_topics_at_risk',
+  'gapless_topics_misfit',
+];
 const PRODUCES: readonly MetricName[] = ['gapless_produced_records_total', 'gapless_produce_duration_seconds'];
 const CONSUMES: readonly MetricName[] = ['gapless_batch_records', 'gapless_batch_duration_seconds'];
 

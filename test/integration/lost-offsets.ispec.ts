@@ -4,7 +4,7 @@ import { hasReached, KafkaConnection, LogPositions, type TopicNames } from '#lib
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
-import { deleteGroups, groupsOf } from '../support/consumer-groups.js';
+import { deleteGroups, groupsOf, resetToLatest } from '../support/consumer-groups.js';
 import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -170,6 +170,32 @@ describe('stages whose consumer groups have all lost their offsets', () => {
 });
 
 describe('a dispatcher that was away for a while', () => {
+  it('pushes what came meanwhile, although a tool has moved its offsets past it', async () => {
+    await anEndpoint('/old');
+    await emit(5);
+    await eventually(() => {
+      expect(pushedTo('/old')).toEqual(oneTo(5));
+    }, PATIENCE);
+    await app.stop();
+    const { dispatcher, ...others } = STAGE_MODULES;
+    app = await gapless.start(Object.values(others), { http: API_HTTP });
+    api = new ApiClient(app.url, key!);
+    await emit(5);
+    await untilFed(10);
+    const { log } = app.app.get<TopicNames>(TOPICS);
+    const group = `${gapless.environment['TOPIC_PREFIX']!}-router`;
+    await resetToLatest(gapless.environment['KAFKA_BROKERS']!, group, log);
+    await gapless.start([dispatcher]);
+    // Nothing new has to come for it.
+    await eventually(() => {
+      expect(pushedTo('/old')).toEqual(oneTo(10));
+    }, PATIENCE);
+    await emit(1);
+    await eventually(() => {
+      expect(pushedTo('/old')).toEqual(oneTo(11));
+    }, PATIENCE);
+  });
+
   it('pushes nothing to an endpoint from before its creation, and nothing from when it was inactive', async () => {
     await app.stop();
     const { dispatcher, ...others } = STAGE_MODULES;

@@ -22,3 +22,14 @@ export async function groupsOf(brokers: string, prefix: string): Promise<readonl
     await admin.disconnect();
   }
 }
+
+/** Moves a group's offsets to the ends of the topic, as `kafka-consumer-groups.sh --reset-offsets --to-latest` does. */
+export async function resetToLatest(brokers: string, groupId: string, topic: string): Promise<void> {
+  const admin = new Kafka({ clientId: 'test', brokers: brokers.split(','), logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    await admin.resetOffsets({ groupId, topic, earliest: false });
+  } finally {
+    await admin.disconnect();
+  }
+}

@@ -8,6 +8,7 @@ import { destination } from './destination.provider.js';
 import { ReconcilePending } from './reconciling/reconcile-pending.js';
 import { LARGE_FROM, RouteLogHandler, ROUTER_LARGE_FROM } from './routing/route-log.handler.js';
 import { RoutedPlaces } from './routing/routed-places.js';
+import { RouterPositions } from './routing/router-positions.js';
 
 @Module({
   controllers: [RouteLogHandler, DispatchAttemptsHandler, ForwardRetriesHandler],
@@ -17,6 +18,7 @@ import { RoutedPlaces } from './routing/routed-places.js';
     Dispatcher,
     ReconcilePending,
     RoutedPlaces,
+    RouterPositions,
     { provide: ROUTER_LARGE_FROM, useValue: LARGE_FROM },
     {
       provide: LogPositions,

@@ -20,6 +20,7 @@ import { HealthController } from './health.controller.js';
 import { measureProcess } from './measure-process.js';
 import { MetricsController } from './metrics.controller.js';
 import { Platform } from './platform.js';
+import { KafkaWatch } from './kafka-watch.js';
 import { PostgresWatch } from './postgres-watch.js';
 import { ReplicasWatch } from './replicas-watch.js';
 import { StageKit } from './stage-kit.js';
@@ -119,6 +120,7 @@ export class PlatformModule {
       { provide: FeedPlaces, useValue: new FeedPlaces(store) },
       FeedListWatch,
       FeedServersWatch,
+      KafkaWatch,
       PostgresWatch,
       ReplicasWatch,
     ];

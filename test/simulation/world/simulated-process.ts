@@ -22,6 +22,7 @@ import { ProjectFeedHandler } from '../../../apps/projector/src/project-feed.han
 import type { TailCheck } from '../../../apps/projector/src/tail-check.js';
 import { RouteLogHandler } from '../../../apps/dispatcher/src/routing/route-log.handler.js';
 import { RoutedPlaces } from '../../../apps/dispatcher/src/routing/routed-places.js';
+import { RouterPositions } from '../../../apps/dispatcher/src/routing/router-positions.js';
 import { SequenceInboxHandler } from '../../../apps/sequencer/src/sequence-inbox.handler.js';
 import { StageKit } from '#libs/platform';
 import {
@@ -337,7 +338,9 @@ export class SimulatedProcess {
           const directory = new EndpointDirectory(store, cipher);
           const positions = new LogPositions(connection);
           const overdue = new OverdueDeliveries(store);
-          const places = part(new RoutedPlaces(new RouterPlaces(store), topics, logger));
+          const routed = new RouterPlaces(store);
+          const places = part(new RoutedPlaces(routed, topics, logger));
+          part(new RouterPositions(routed, connection, shared.positions, config, logger));
           const dispatcher = part(
             new Dispatcher(
               directory,

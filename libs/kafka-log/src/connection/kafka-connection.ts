@@ -8,6 +8,7 @@ import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { announceJoins } from '../kafkajs/before-join.js';
 import { finishConnecting } from '../kafkajs/finish-connecting.js';
+import { askForCluster, stayWithOneCluster } from '../kafkajs/one-cluster.js';
 import { commitOnce } from '../kafkajs/commit-once.js';
 import { replaceReset } from '../kafkajs/out-of-range.js';
 import { replaceCodec } from '../kafkajs/replace-codec.js';
@@ -23,6 +24,8 @@ announceJoins();
 fetchLessWhenQuiet();
 stillQueues();
 timeOutTogether();
+askForCluster();
+// After it, since it also ends connections to brokers of another cluster.
 finishConnecting();
 
 export interface KafkaConnectionOptions {
@@ -66,6 +69,7 @@ export class KafkaConnection {
     this.logger = options.logger;
     this.metrics = options.metrics ?? new Metrics();
     this.#interruptions = options.interruptions ?? (() => this.#sockets.interruptions);
+    stayWithOneCluster(this.#sockets.open);
     this.partitioner = keyedPartitioner(options.partitions);
     this.#places = options.partitions === undefined ? null : new KeyPlaces(options.partitions);
     this.kafka =

@@ -7,29 +7,35 @@ import { FakeConsumer } from '../testing/fake-consumer.js';
 /** Resolves once everything has happened that waits for no answer. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+/** A consumer that has its partition, and gives what its handler gets to the test. */
+async function aConsumer(consumer: FakeConsumer, health = new HealthBoard()) {
+  const logger = createLogger('silent', 'test');
+  const contexts: BatchContext[] = [];
+  const batches = new BatchConsumer(
+    new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka: consumer.kafka }),
+    {
+      groupId: 'test-group',
+      group: 'group',
+      topics: ['topic'],
+      commits: 'handler',
+      handle: (_batch, context) => {
+        contexts.push(context);
+        return Promise.resolve(undefined);
+      },
+      onSession: () => undefined,
+      positions: () => Promise.resolve(new Map()),
+    },
+    logger,
+    health,
+  );
+  await batches.start();
+  return { batches, contexts };
+}
+
 describe('an offset that moves while an earlier commit is on its way', () => {
   it('is committed after it, so that a commit that is late moves nothing back', async () => {
     const consumer = new FakeConsumer(() => true);
-    const logger = createLogger('silent', 'test');
-    const contexts: BatchContext[] = [];
-    const batches = new BatchConsumer(
-      new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka: consumer.kafka }),
-      {
-        groupId: 'test-group',
-        group: 'group',
-        topics: ['topic'],
-        commits: 'handler',
-        handle: (_batch, context) => {
-          contexts.push(context);
-          return Promise.resolve(undefined);
-        },
-        onSession: () => undefined,
-        positions: () => Promise.resolve(new Map()),
-      },
-      logger,
-      new HealthBoard(),
-    );
-    await batches.start();
+    const { batches, contexts } = await aConsumer(consumer);
     await consumer.handOver(0);
     const [context] = contexts;
     const early = context?.commit('topic', 0, 1);
@@ -45,6 +51,20 @@ describe('an offset that moves while an earlier commit is on its way', () => {
     consumer.commits[1]?.answer();
     await Promise.all([third, fourth]);
     expect(consumer.commits.map(({ places }) => places[0]?.offset)).toEqual(['2', '4']);
+    await batches.stop();
+  });
+});
+
+describe('a consumer that the brokers refuse', () => {
+  it('says in health why it waits', async () => {
+    const [consumer, health] = [new FakeConsumer(() => false), new HealthBoard()];
+    const { batches } = await aConsumer(consumer, health);
+    expect(health.parts()['test-group']).toEqual({ status: 'ready' });
+    consumer.emit('crash', { error: new Error('Not authorized to access group') });
+    expect(health.parts()['test-group']).toEqual({
+      status: 'waiting',
+      reason: 'joining its consumer group: Not authorized to access group',
+    });
     await batches.stop();
   });
 });

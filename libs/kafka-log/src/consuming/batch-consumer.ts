@@ -240,6 +240,8 @@ export class BatchConsumer {
     this.#times = times;
     const consumer: Consumer = this.connection.kafka.consumer({
       groupId: this.options.groupId,
+      // A topic that was deleted is not made again with the brokers' default settings.
+      allowAutoTopicCreation: false,
       partitionAssigners: [
         tellingAssigner({
           release: (member) => this.#release(consumer, member),
@@ -374,7 +376,7 @@ export class BatchConsumer {
     this.#crashes++;
     const waitMs = backOffMs(this.#crashes);
     const reason = error instanceof Error ? error.message : String(error);
-    this.health.waiting(this.options.groupId, 'Kafka cannot be reached');
+    this.health.waiting(this.options.groupId, `joining its consumer group: ${reason}`);
     this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#restart = setTimeout(() => void this.#run(), waitMs);
@@ -437,9 +439,9 @@ export class BatchConsumer {
     };
     const unfinished = queueOf(this.#unfinished, topic, partition);
     await unfinished.room(UNFINISHED_BYTES);
-    const isAdmitted = await this.#guard.admits(topic, partition);
-    if (isOver()) return;
-    if (!isAdmitted) {
+    const admission = await this.#guard.admits(topic, partition);
+    if (isOver() || admission === 'moved') return;
+    if (admission === 'held') {
       this.#moveTo(topic, partition, firstOffset);
       return;
     }

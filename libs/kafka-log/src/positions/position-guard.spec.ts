@@ -76,7 +76,7 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     return guard;
   }
 
@@ -97,7 +97,7 @@ describe('PositionGuard', () => {
     await jest.advanceTimersByTimeAsync(100);
     end = 6;
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(true);
+    expect(await admitted).toBe('admitted');
     expect(holds).toEqual([]);
     await guard.stop();
   });
@@ -106,28 +106,37 @@ describe('PositionGuard', () => {
     const guard = await aStoppedPartition();
     end = 6;
     await lookAgain(guard);
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     expect(holds).toEqual([true, false]);
     expect(health.parts()).toEqual({});
     await guard.stop();
   });
 
   it.each([
-    [true, 0, [6]],
-    [true, 8, [8]],
-    [false, 0, []],
+    [0, [6]],
+    [8, [8]],
   ])(
-    'moves to the position before it admits anything, if that is not the committed one (%s)',
-    async (own, low, moves) => {
+    'moves to the position of a source of its own, and admits nothing that was fetched before (%s)',
+    async (low, moves) => {
       [committed, end] = [COMMITTED, 9];
-      const guard = aGuard(undefined, own);
+      const guard = aGuard(undefined, true);
       begin = low;
       guard.assigned({ [TOPIC]: [0] });
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('moved');
       expect(movedTo).toEqual(moves);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       await guard.stop();
     },
   );
+
+  it('stays at the committed position', async () => {
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard();
+    guard.assigned({ [TOPIC]: [0] });
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
+    expect(movedTo).toEqual([]);
+    await guard.stop();
+  });
 
   it('names with each offset the last record before it', async () => {
     [committed, end] = [COMMITTED, 9];
@@ -140,13 +149,28 @@ describe('PositionGuard', () => {
     await guard.stop();
   });
 
+  it('names the record before the position that it began at until another one is handed over', async () => {
+    const anchor = { offset: 5, fingerprint: '0123456789abcdef' };
+    // Retention has removed the record of the anchor, so nothing has to be read.
+    [committed, end] = [{ next: 6, anchor }, 9];
+    const guard = aGuard();
+    begin = 6;
+    guard.assigned({ [TOPIC]: [0] });
+    await guard.admits(TOPIC, 0);
+    guard.seen(TOPIC, 0, { offset: 8, timestampMs: 0 } as StoredRecord);
+    // A part of the batch whose last record is 8.
+    expect(guard.metadataOf(TOPIC, 0, 7)).toBe('5:0123456789abcdef');
+    expect(guard.metadataOf(TOPIC, 0, 9)).toMatch(/^8:/);
+    await guard.stop();
+  });
+
   it('lets nobody wait for a check while Kafka is away and the consumer stops', async () => {
     [committed, end] = [COMMITTED, 6];
     const guard = aGuard(() => true);
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     guard.giveUp();
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -154,7 +178,7 @@ describe('PositionGuard', () => {
     const guard = await aStoppedPartition();
     committed = undefined;
     await lookAgain(guard);
-    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    expect(await guard.admits(TOPIC, 0)).toBe('held');
     await guard.stop();
   });
 
@@ -163,13 +187,13 @@ describe('PositionGuard', () => {
     [committed, end] = [COMMITTED, 9];
     const guard = aGuard();
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     for (const offset of [8, 5]) guard.seen(TOPIC, 0, { offset, timestampMs: 0 } as StoredRecord);
     end = 8;
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -178,14 +202,14 @@ describe('PositionGuard', () => {
     [committed, end] = [undefined, 0];
     const guard = aGuard();
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     // A transaction from before the partition went back was committed late.
     [committed, end] = [COMMITTED, 3];
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     guard.doubt(TOPIC, 0);
     const admitted = guard.admits(TOPIC, 0);
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -194,7 +218,7 @@ describe('PositionGuard', () => {
     [committed, end] = [COMMITTED, 9];
     const guard = aGuard(isAway);
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     return guard;
   }
 
@@ -207,9 +231,9 @@ describe('PositionGuard', () => {
     it('compares again before it admits more', async () => {
       const guard = await anAdmittedPartition();
       end = 3;
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       interruptions++;
-      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect(await guard.admits(TOPIC, 0)).toBe('held');
       await guard.stop();
     });
 
@@ -227,10 +251,10 @@ describe('PositionGuard', () => {
       let requests = 0;
       const guard = await anAdmittedPartition(() => ++requests === 0);
       interruptions++;
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       const compared = requests;
       guard.tick();
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       expect(requests).toBe(compared);
       await guard.stop();
     });
@@ -241,15 +265,15 @@ describe('PositionGuard', () => {
       const guard = await anAdmittedPartition();
       [begin, end] = [20, 30];
       guard.outOfRange(TOPIC, 0, 7);
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       expect([movedTo, holds]).toEqual([[20], [true, false]]);
       interruptions++;
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       expect([movedTo, holds]).toEqual([[20], [true, false]]);
       expect(await removedUnread()).toBe(13);
       begin = 25;
       guard.outOfRange(TOPIC, 0, 20);
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       expect([movedTo, await removedUnread()]).toEqual([[20, 25], 18]);
       await guard.stop();
     });
@@ -260,10 +284,10 @@ describe('PositionGuard', () => {
       begin = 20;
       for (let assignments = 0; assignments < 2; assignments++) {
         guard.assigned({ [TOPIC]: [0] });
-        expect(await guard.admits(TOPIC, 0)).toBe(true);
+        expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       }
       guard.outOfRange(TOPIC, 0, COMMITTED.next);
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       expect([movedTo, await removedUnread()]).toEqual([[20], 14]);
       await guard.stop();
     });
@@ -271,7 +295,7 @@ describe('PositionGuard', () => {
     it('stops the partition if it is after its end', async () => {
       const guard = await anAdmittedPartition();
       guard.outOfRange(TOPIC, 0, 12);
-      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect(await guard.admits(TOPIC, 0)).toBe('held');
       expect([movedTo, holds.at(-1)]).toEqual([[], true]);
       await guard.stop();
     });
@@ -280,9 +304,9 @@ describe('PositionGuard', () => {
       [committed, end] = [undefined, 9];
       const guard = aGuard();
       guard.assigned({ [TOPIC]: [0] });
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('admitted');
       guard.outOfRange(TOPIC, 0, 12);
-      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect(await guard.admits(TOPIC, 0)).toBe('held');
       await guard.stop();
     });
 
@@ -290,7 +314,7 @@ describe('PositionGuard', () => {
       const guard = await aStoppedPartition();
       guard.outOfRange(TOPIC, 0, 1);
       guard.doubt(TOPIC, 0);
-      expect(await guard.admits(TOPIC, 0)).toBe(false);
+      expect(await guard.admits(TOPIC, 0)).toBe('held');
       await guard.stop();
     });
   });
@@ -305,7 +329,7 @@ describe('PositionGuard', () => {
       expect(JSON.stringify(health.parts())).toContain('Kafka is away');
     });
     isAway = false;
-    expect(await admitted).toBe(true);
+    expect(await admitted).toBe('admitted');
     expect(health.parts()).toEqual({});
     await guard.stop();
   });
@@ -315,7 +339,7 @@ describe('PositionGuard', () => {
     guard.seen(TOPIC, 0, { offset: 7, timestampMs: 0 } as StoredRecord);
     committed = { next: 12, anchor: null };
     guard.doubt(TOPIC, 0);
-    expect(await guard.admits(TOPIC, 0)).toBe(false);
+    expect(await guard.admits(TOPIC, 0)).toBe('held');
     await guard.stop();
   });
 
@@ -325,7 +349,7 @@ describe('PositionGuard', () => {
     guard.assigned({ [TOPIC]: [0] });
     const admitted = guard.admits(TOPIC, 0);
     guard.assigned({});
-    expect(await admitted).toBe(false);
+    expect(await admitted).toBe('held');
     await guard.stop();
   });
 
@@ -337,7 +361,7 @@ describe('PositionGuard', () => {
     // Another member put the position right meanwhile.
     committed = { next: 2, anchor: null };
     guard.assigned({ [TOPIC]: [0] });
-    expect(await guard.admits(TOPIC, 0)).toBe(true);
+    expect(await guard.admits(TOPIC, 0)).toBe('admitted');
     expect(holds).toEqual([]);
     await guard.stop();
   });

@@ -49,8 +49,16 @@ interface Standing {
   state: 'unchecked' | 'fits' | 'stopped';
   /** The requested offset that the brokers did not have. */
   asked: number | null;
+  /** Whether the last check moved the partition to its source's position. */
+  isMoved: boolean;
   settled: Settlement;
 }
+
+/**
+ * Whether records may be handled: `held` if the partition waits, `moved` if they were fetched from another place than
+ * where the check let the partition continue.
+ */
+export type Admission = 'admitted' | 'held' | 'moved';
 
 /** A promise with its resolve function. */
 interface Settlement {
@@ -105,6 +113,7 @@ export class PositionGuard {
           anchors: [],
           state: 'unchecked',
           asked: null,
+          isMoved: false,
           settled: aSettlement(),
         });
       }
@@ -141,12 +150,15 @@ export class PositionGuard {
   }
 
   /** Whether records of the partition may be handled. Waits until the check is done. */
-  async admits(topic: string, partition: number): Promise<boolean> {
+  async admits(topic: string, partition: number): Promise<Admission> {
     this.#noticeInterruptions();
     const standing = this.#standings.get(`${topic}/${partition}`);
-    if (standing === undefined) return true;
-    if (standing.state === 'unchecked') await standing.settled.promise;
-    return standing.state === 'fits';
+    if (standing === undefined) return 'admitted';
+    if (standing.state === 'unchecked') {
+      await standing.settled.promise;
+      if (standing.isMoved) return 'moved';
+    }
+    return standing.state === 'fits' ? 'admitted' : 'held';
   }
 
   /** Remembers the last record that was handed over. */
@@ -197,6 +209,7 @@ export class PositionGuard {
     for (const standing of standings) {
       if (standing.state === 'unchecked') continue;
       standing.state = 'unchecked';
+      standing.isMoved = false;
       standing.settled = aSettlement();
     }
     void this.#check();
@@ -284,9 +297,13 @@ export class PositionGuard {
       return;
     }
     if (verdict.kind === 'removed') this.#skipRemoved(standing, verdict);
+    // Until a record is handed over, the one before the source's position is the last remembered one.
+    const before = standing.sourced?.anchor ?? null;
+    if (standing.anchors.length === 0 && before !== null) standing.anchors = [before];
     const begins = standing.position === null && asked === null ? standing.sourced : undefined;
     if (this.use.startsAtSource && begins !== undefined && checked !== undefined) {
       this.use.moveTo(topic, partition, Math.max(begins.next, checked.begin));
+      standing.isMoved = true;
     }
     const wasHeld = asked !== null || standing.state === 'stopped';
     standing.asked = null;

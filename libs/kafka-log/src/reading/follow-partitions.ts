@@ -111,6 +111,7 @@ export async function followBatches(
   const groupId = `gapless-follower-${randomUUID()}`;
   const consumer = connection.kafka.consumer({
     groupId,
+    allowAutoTopicCreation: false,
     partitionAssigners: [fixedAssignment(new Map([[topic, [...next.keys()]]]))],
     maxBytesPerPartition: LARGEST_BATCH_BYTES,
     maxWaitTimeInMs: FETCH_WAIT_MS,

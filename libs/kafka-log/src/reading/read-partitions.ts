@@ -164,6 +164,7 @@ export async function streamPartitions(
     const groupId = `gapless-reader-${randomUUID()}`;
     const consumer = connection.kafka.consumer({
       groupId,
+      allowAutoTopicCreation: false,
       partitionAssigners: [fixedAssignment(wanted)],
       maxBytesPerPartition: LARGEST_BATCH_BYTES,
       maxWaitTimeInMs: 50,

@@ -3,9 +3,9 @@ import type { Admin } from 'kafkajs';
 import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
 import { alterTopics } from './alter-topics.js';
-import { findTopics } from './found-topics.js';
+import { findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
-import { configOf, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
+import { configOf, JUDGED_SETTINGS, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
 import { isPacked, unpackFromNowOn } from './unpack-from-now-on.js';
 
@@ -78,18 +78,48 @@ export async function ensureTopics(
       ({ topics, brokers } = await step('the settings of the topics', find));
     }
   }
-  const mismatches: string[] = [];
-  const risks: TopicRisk[] = [];
-  for (const plan of plans) {
-    const { topic } = plan;
-    const found = topics.get(topic) ?? MISSING;
-    const verdict = judgeTopic(plan, found, { brokers, acceptedPartitions: accepted?.get(topic) ?? 0 });
-    mismatches.push(...verdict.misfits.map((misfit) => misfitText(topic, misfit)));
-    risks.push(...verdict.risks.map((risk) => ({ topic, risk })));
-  }
+  const { mismatches, risks } = judgeTopics(plans, { topics, brokers }, accepted);
   if (mismatches.length > 0) throw new TopicMismatchError(mismatches);
   const grown = plans.filter(({ topic, partitions }) => (topics.get(topic) ?? MISSING).partitions > partitions);
   return { risks, grown: grown.map(({ topic }) => topic), brokers };
+}
+
+/**
+ * Returns what is wrong with the topics now, with the commands that correct it: settings can be altered while processes
+ * run.
+ */
+export async function findMismatches(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  accepted: () => Promise<ReadonlyMap<string, number>>,
+): Promise<readonly string[]> {
+  const existing = new Set(await admin.listTopics());
+  const missing = plans.filter(({ topic }) => !existing.has(topic)).map(({ topic }) => `${topic} does not exist`);
+  const present = plans.filter(({ topic }) => existing.has(topic));
+  const found = await findTopics(
+    admin,
+    present.map(({ topic }) => topic),
+    JUDGED_SETTINGS,
+  );
+  const isAccepted = judgeTopics(present, found).mismatches.length === 0;
+  const { mismatches } = judgeTopics(present, found, isAccepted ? undefined : await accepted());
+  return [...missing, ...mismatches];
+}
+
+function judgeTopics(
+  plans: readonly TopicPlan[],
+  { topics, brokers }: FoundTopics,
+  accepted?: ReadonlyMap<string, number>,
+): { readonly mismatches: readonly string[]; readonly risks: readonly TopicRisk[] } {
+  const verdicts = plans.map((plan) => {
+    const { topic } = plan;
+    const acceptedPartitions = accepted?.get(topic) ?? 0;
+    return { topic, ...judgeTopic(plan, topics.get(topic) ?? MISSING, { brokers, acceptedPartitions }) };
+  });
+  return {
+    mismatches: verdicts.flatMap(({ topic, misfits }) => misfits.map((misfit) => misfitText(topic, misfit))),
+    risks: verdicts.flatMap(({ topic, risks }) => risks.map((risk) => ({ topic, risk }))),
+  };
 }
 
 /** Stands for a topic whose settings the brokers do not report. */

@@ -11,13 +11,24 @@ export interface FoundTopics {
   readonly brokers: number;
 }
 
-/** Reads the settings of topics from the brokers; all topics must exist. */
-export async function findTopics(admin: Admin, names: readonly string[]): Promise<FoundTopics> {
+/**
+ * Reads the settings of topics from the brokers; all topics must exist.
+ * @param settings the settings to read; all by default
+ */
+export async function findTopics(
+  admin: Admin,
+  names: readonly string[],
+  settings?: readonly string[],
+): Promise<FoundTopics> {
   const [metadata, configs, cluster] = await Promise.all([
     admin.fetchTopicMetadata({ topics: [...names] }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
+      resources: names.map((name) => ({
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name,
+        ...(settings === undefined ? {} : { configNames: [...settings] }),
+      })),
     }),
     admin.describeCluster(),
   ]);

@@ -60,6 +60,19 @@ export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   };
 }
 
+/** The settings that are judged. */
+export const JUDGED_SETTINGS: readonly string[] = [
+  'cleanup.policy',
+  'retention.ms',
+  'retention.bytes',
+  'message.timestamp.type',
+  'max.message.bytes',
+  ...Object.keys(SMALL_SEGMENTS),
+  COMPRESSION,
+  'unclean.leader.election.enable',
+  'min.insync.replicas',
+];
+
 /**
  * Returns why a setting does not fit. A topic may keep records longer than needed, or compact more often, but not the
  * reverse.

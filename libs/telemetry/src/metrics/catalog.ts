@@ -86,6 +86,11 @@ export const METRICS = {
     help: 'Topics that had too few replicas when the process started, although there were brokers for more.',
     labels: [],
   },
+  gapless_topics_misfit: {
+    kind: 'gauge',
+    help: 'Settings of topics that break a promise since somebody altered them. Should be 0.',
+    labels: [],
+  },
   gapless_partitions_stopped: {
     kind: 'gauge',
     help: 'Partitions that stopped and wait for an operator. Should be 0.',
