@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import { PostgresProbe } from './postgres-probe.js';
 import type { Store } from './store.js';
 import { storeOf } from '../testing/a-test-store.js';
 
@@ -84,14 +85,35 @@ describe('a store that opens', () => {
       await expect(opening).rejects.toThrow('has the encoding LATIN1, which lacks characters that events may have');
     });
 
-    it('takes no schema and no policy from its settings', async () => {
+    it('takes nothing from its settings that the statements depend on', async () => {
       await admin.query('create schema elsewhere');
-      await admin.query(`alter database ${name} set search_path = elsewhere, public`);
-      await admin.query(`alter database ${name} set row_security = off`);
+      for (const [setting, value] of [
+        ['search_path', 'elsewhere'],
+        ['row_security', 'off'],
+        ['datestyle', `'SQL, DMY'`],
+        ['timezone', `'Asia/Kathmandu'`],
+        ['default_transaction_isolation', 'serializable'],
+        // Milliseconds in which no migration ends.
+        ['statement_timeout', '1'],
+        ['lock_timeout', '1'],
+      ] as const) {
+        await admin.query(`alter database ${name} set ${setting} = ${value}`);
+      }
       const store = aStore();
       await store.open(() => undefined);
-      expect(await store.query('show row_security')).toEqual([{ row_security: 'on' }]);
+      expect(
+        await store.query(
+          `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
+             current_setting('lock_timeout') as lock_timeout, timestamptz '2026-03-05T09:00:00Z' as moment`,
+        ),
+      ).toEqual([
+        { policies: 'on', isolation: 'read committed', lock_timeout: '0', moment: new Date('2026-03-05T09:00:00Z') },
+      ]);
       expect(await store.query(`select from pg_class where relnamespace = 'elsewhere'::regnamespace`)).toEqual([]);
+      await admin.query(`alter database ${name} reset statement_timeout`);
+      const probe = new PostgresProbe({ databaseUrl: database.url, applicationName: 'test' });
+      closing.push(() => Promise.resolve(probe.close()));
+      expect(await probe.ask()).toBeNull();
     });
   });
 

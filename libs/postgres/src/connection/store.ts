@@ -12,7 +12,7 @@ import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
-import { awayReason, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import { awayReason, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 
@@ -31,6 +31,11 @@ const ABANDONED_FOR_MS = 2_000;
  * while a table was small would still scan or sort it when it is large.
  */
 const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
+
+/** What the SQL and the driver rely on. Settings of the database or the account do not count. */
+const SESSION_OPTIONS =
+  '-c row_security=on -c datestyle=ISO -c lock_timeout=0 -c statement_timeout=0 ' +
+  String.raw`-c default_transaction_isolation=read\ committed`;
 
 /** The encodings that hold every character of events. SQL_ASCII takes the bytes as they are. */
 const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
@@ -69,6 +74,7 @@ const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
 /** Whether a failed migration may succeed a moment later. */
 export function isPassingInAMoment(error: unknown): boolean {
+  if (isNotLetIn(error)) return false;
   if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
   return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
 }
@@ -161,8 +167,7 @@ export class Store {
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
     const schemas = [...(options.shadowSchema === undefined ? [] : [options.shadowSchema]), 'public'];
-    // Settings of the database or the account do not count.
-    const startUp = [PLANNER_OPTIONS, `-c row_security=on -c search_path=${schemas.join(',')}`];
+    const startUp = [PLANNER_OPTIONS, SESSION_OPTIONS, `-c search_path=${schemas.join(',')}`];
     const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#settings = {
       type: 'postgres',
