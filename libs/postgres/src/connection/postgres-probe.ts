@@ -58,6 +58,8 @@ export class PostgresProbe {
     this.#client = client;
     // It was closed meanwhile, and nobody closes it again.
     if (this.#isClosed) this.#drop();
+    // The account may have another one.
+    await client.query('set search_path = public');
     return (await client.query<Row & QueryResultRow>(sql)).rows;
   }
 
@@ -80,8 +82,6 @@ export class PostgresProbe {
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       keepAlive: true,
-      // The account may have another one.
-      options: '-c search_path=public',
     });
     // Without a listener, a loss between two questions ends the process.
     client.on('error', () => undefined);

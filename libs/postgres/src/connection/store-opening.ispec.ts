@@ -3,6 +3,7 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { aSharingPooler } from '../../../../test/support/sharing-pooler.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
@@ -115,6 +116,14 @@ describe('a store that opens', () => {
       closing.push(() => Promise.resolve(probe.close()));
       expect(await probe.ask()).toBeNull();
     });
+  });
+
+  it('is refused behind a pooler that shares connections, and leaves no lock there', async () => {
+    const pooler = await aSharingPooler(database.url);
+    closing.push(() => pooler.close());
+    const opening = aStore(pooler.url).open(() => undefined);
+    await expect(opening).rejects.toThrow(/pooler .* shares connections between statements.*pool_mode = session/);
+    await aStore().open(() => undefined);
   });
 
   it('refuses, with a reason, what it is asked before', async () => {

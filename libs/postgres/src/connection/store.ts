@@ -27,15 +27,16 @@ const QUERY_TIMEOUT_MS = 10_000;
 const ABANDONED_FOR_MS = 2_000;
 
 /**
- * Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
- * while a table was small would still scan or sort it when it is large.
+ * What the statements and the driver rely on. Settings of the database or the account do not count. They are set after
+ * connecting, since poolers such as PgBouncer refuse or drop the settings of a start-up packet.
  */
-const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
-
-/** What the SQL and the driver rely on. Settings of the database or the account do not count. */
-const SESSION_OPTIONS =
-  '-c row_security=on -c datestyle=ISO -c lock_timeout=0 -c statement_timeout=0 ' +
-  String.raw`-c default_transaction_isolation=read\ committed`;
+const SESSION = [
+  // Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
+  // while a table was small would still scan or sort it when it is large.
+  'set enable_seqscan = off; set enable_bitmapscan = off',
+  'set row_security = on; set datestyle = iso; set default_transaction_isolation = "read committed"',
+  'set lock_timeout = 0; set statement_timeout = 0',
+].join('; ');
 
 /** The encodings that hold every character of events. SQL_ASCII takes the bytes as they are. */
 const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
@@ -142,6 +143,17 @@ export class EncodingError extends OperatorError {
   }
 }
 
+/** A pooler gives each statement whichever connection is free: locks, settings and prepared statements get lost. */
+export class SharedConnectionsError extends OperatorError {
+  override readonly name = 'SharedConnectionsError';
+  constructor(database: string) {
+    super(
+      `A pooler before the database ${database} shares connections between statements, so locks would not hold. ` +
+        'Set its pool mode for Gapless to session (pool_mode = session in PgBouncer), or connect to Postgres directly.',
+    );
+  }
+}
+
 /** A database that holds a part of the feed. */
 export type FeedServer = PlacedServer<Store>;
 
@@ -167,7 +179,7 @@ export class Store {
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
     const schemas = [...(options.shadowSchema === undefined ? [] : [options.shadowSchema]), 'public'];
-    const startUp = [PLANNER_OPTIONS, SESSION_OPTIONS, `-c search_path=${schemas.join(',')}`];
+    const session = `${SESSION}; set search_path = ${schemas.join(', ')}`;
     const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#settings = {
       type: 'postgres',
@@ -179,7 +191,7 @@ export class Store {
       synchronize: false,
       connectTimeoutMS: 3_000,
       ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
-      extra: { options: startUp.join(' ') },
+      extra: { onConnect: (client: Client) => client.query(session) },
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -187,7 +199,8 @@ export class Store {
     this.#pooled = {
       ...this.#settings,
       extra: {
-        options: [...startUp, `-c statement_timeout=${queryTimeoutMs + ABANDONED_FOR_MS}`].join(' '),
+        onConnect: (client: Client) =>
+          client.query(`${session}; set statement_timeout = ${queryTimeoutMs + ABANDONED_FOR_MS}`),
         keepAlive: true,
         query_timeout: queryTimeoutMs,
       },
@@ -518,6 +531,7 @@ export class Store {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
     try {
       await this.#refuseOtherEncoding(dataSource);
+      await this.#refuseSharedConnections(dataSource);
       return await act(dataSource);
     } finally {
       await dataSource.destroy();
@@ -530,6 +544,24 @@ export class Store {
     );
     if (row !== undefined && !ENCODINGS.has(row.encoding)) {
       throw new EncodingError(databaseName(this.databaseUrl), row.encoding);
+    }
+  }
+  /** A lock that was taken over a shared connection would stay in the pooler, and stop every later migration. */
+  async #refuseSharedConnections(dataSource: DataSource): Promise<void> {
+    const runners = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    try {
+      await Promise.all(runners.map((runner) => runner.connect()));
+      const pids: number[] = [];
+      // By turns, because other clients of the pooler may use its connections in between.
+      for (const runner of [...runners, ...runners]) {
+        const [row] = (await runner.query('select pg_backend_pid() as pid')) as [{ pid: number }];
+        pids.push(row.pid);
+      }
+      if (pids[0] === pids[1] || pids[0] !== pids[2] || pids[1] !== pids[3]) {
+        throw new SharedConnectionsError(databaseName(this.databaseUrl));
+      }
+    } finally {
+      await Promise.all(runners.map((runner) => runner.release()));
     }
   }
 }
