@@ -164,7 +164,7 @@ describe('a database that takes no writes for a while', () => {
 
   it('counts as away for writes, and gets them when it takes them again', async () => {
     const write = () => opened.transaction((runner) => runner.query(`insert into notes values ('late')`));
-    const refused = await write().catch((error: unknown) => error);
+    const refused: unknown = await write().catch((error: unknown) => error);
     expect([refused, isPostgresAway(refused)]).toEqual([expect.objectContaining({ code: '25006' }), true]);
     // The connection was opened when the database took none, and would take none for as long as it lasts.
     await opened.query('select 1');

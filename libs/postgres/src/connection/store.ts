@@ -14,6 +14,7 @@ import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
 import { awayReason, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
+import { refuseUnfit } from './refuse-unfit.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 
 const POOL_SIZE = 20;
@@ -34,12 +35,9 @@ const SESSION = [
   // Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
   // while a table was small would still scan or sort it when it is large.
   'set enable_seqscan = off; set enable_bitmapscan = off',
-  'set row_security = on; set datestyle = iso; set default_transaction_isolation = "read committed"',
+  'set row_security = on; set datestyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
   'set lock_timeout = 0; set statement_timeout = 0',
 ].join('; ');
-
-/** The encodings that hold every character of events. SQL_ASCII takes the bytes as they are. */
-const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 
 /** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
@@ -129,28 +127,6 @@ export class SchemaBehindError extends OperatorError {
   override readonly name = 'SchemaBehindError';
   constructor(pending: readonly string[]) {
     super(`the schema lacks ${pending.join(', ')}: run gapless migrate`);
-  }
-}
-
-/** Events could be written to the database, and not be read from it. */
-export class EncodingError extends OperatorError {
-  override readonly name = 'EncodingError';
-  constructor(database: string, encoding: string) {
-    super(
-      `The database ${database} has the encoding ${encoding}, which lacks characters that events may have. ` +
-        `Use a database that was created with "encoding 'UTF8' template template0".`,
-    );
-  }
-}
-
-/** A pooler gives each statement whichever connection is free: locks, settings and prepared statements get lost. */
-export class SharedConnectionsError extends OperatorError {
-  override readonly name = 'SharedConnectionsError';
-  constructor(database: string) {
-    super(
-      `A pooler before the database ${database} shares connections between statements, so locks would not hold. ` +
-        'Set its pool mode for Gapless to session (pool_mode = session in PgBouncer), or connect to Postgres directly.',
-    );
   }
 }
 
@@ -530,38 +506,10 @@ export class Store {
   async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
     try {
-      await this.#refuseOtherEncoding(dataSource);
-      await this.#refuseSharedConnections(dataSource);
+      await refuseUnfit(dataSource, databaseName(this.databaseUrl));
       return await act(dataSource);
     } finally {
       await dataSource.destroy();
-    }
-  }
-
-  async #refuseOtherEncoding(dataSource: DataSource): Promise<void> {
-    const [row] = await dataSource.query<{ encoding: string }[]>(
-      `select current_setting('server_encoding') as encoding`,
-    );
-    if (row !== undefined && !ENCODINGS.has(row.encoding)) {
-      throw new EncodingError(databaseName(this.databaseUrl), row.encoding);
-    }
-  }
-  /** A lock that was taken over a shared connection would stay in the pooler, and stop every later migration. */
-  async #refuseSharedConnections(dataSource: DataSource): Promise<void> {
-    const runners = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
-    try {
-      await Promise.all(runners.map((runner) => runner.connect()));
-      const pids: number[] = [];
-      // By turns, because other clients of the pooler may use its connections in between.
-      for (const runner of [...runners, ...runners]) {
-        const [row] = (await runner.query('select pg_backend_pid() as pid')) as [{ pid: number }];
-        pids.push(row.pid);
-      }
-      if (pids[0] === pids[1] || pids[0] !== pids[2] || pids[1] !== pids[3]) {
-        throw new SharedConnectionsError(databaseName(this.databaseUrl));
-      }
-    } finally {
-      await Promise.all(runners.map((runner) => runner.release()));
     }
   }
 }
