@@ -29,13 +29,13 @@ const ABANDONED_FOR_MS = 2_000;
 
 /**
  * What the statements and the driver rely on. Settings of the database or the account do not count. They are set after
- * connecting, since poolers such as PgBouncer refuse or drop the settings of a start-up packet.
+ * connecting, since a pooler such as PgBouncer refuses or drops the settings of a start-up packet.
  */
 const SESSION = [
   // Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
   // while a table was small would still scan or sort it when it is large.
   'set enable_seqscan = off; set enable_bitmapscan = off',
-  'set row_security = on; set datestyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
+  'set row_security = on; set DateStyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
   'set lock_timeout = 0; set statement_timeout = 0',
 ].join('; ');
 
