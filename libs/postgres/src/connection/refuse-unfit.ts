@@ -7,11 +7,11 @@ const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 const OLDEST_VERSION = 16;
 
 /** A database that Gapless cannot work with. */
-export class UnfitDatabaseError extends OperatorError {
+class UnfitDatabaseError extends OperatorError {
   override readonly name = 'UnfitDatabaseError';
 }
 
-export interface ServerTraits {
+interface ServerTraits {
   readonly encoding: string;
   /** The major version. */
   readonly version: number;
