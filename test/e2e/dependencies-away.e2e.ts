@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import type { OrgId } from '#libs/domain';
 import { ApiClient, type Answer, type Envelope, type Submission } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
@@ -295,6 +296,46 @@ describe('a service whose Postgres goes away while nothing happens', () => {
     await eventually(() => {
       expect(service.log.map(({ msg }) => msg)).toContain('postgres.back');
     });
+  });
+});
+
+describe('a service whose Postgres takes no writes, as of managed databases whose disk is full', () => {
+  it('says so, answers 503 to what needs one, and goes on by itself', async () => {
+    await service.ready(RECOVERY_MS);
+    const database = new URL(gapless.environment['DATABASE_URL']!).pathname.slice(1);
+    const admin = new Client({ connectionString: gapless.environment['DATABASE_URL']! });
+    await admin.connect();
+    await admin.query('set default_transaction_read_only = off');
+    await admin.query(`alter database "${database}" set default_transaction_read_only = on`);
+    await admin.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()',
+      [database],
+    );
+    await eventually(
+      async () => {
+        const { parts } = await readiness();
+        for (const part of ['postgres', 'push/postgres']) {
+          expect(parts[part]).toEqual({ status: 'degraded', reason: expect.stringContaining('takes no writes') });
+        }
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+    const event = { id: anEventId(), event: 'ticket.created', data: {} };
+    // Events go to Kafka.
+    expect(await emit([event])).toMatchObject({ status: 202 });
+    const webhook = JSON.stringify({ url: receiver.url, events: ['ticket.reply'] });
+    expectUnavailable(await api.request('POST', '/external/webhooks', webhook));
+    expect((await api.request('GET', '/external/events?limit=1')).status).toBe(200);
+    await admin.query(`alter database "${database}" reset default_transaction_read_only`);
+    await admin.end();
+    await service.ready(RECOVERY_MS);
+    await eventually(
+      async () => {
+        expect((await readiness()).parts['postgres']).toEqual({ status: 'ready' });
+        expect((await api.feed()).map(({ id }) => id)).toContain(event.id);
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
   });
 });
 

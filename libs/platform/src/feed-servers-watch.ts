@@ -1,6 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OperatorError } from '#libs/domain';
-import { awayReason, FeedPlaces, isPassingInAMoment, PostgresProbe, Store, type FeedServer } from '#libs/postgres';
+import {
+  awayReason,
+  FeedPlaces,
+  isPassingInAMoment,
+  PostgresProbe,
+  Store,
+  TAKES_NO_WRITES,
+  type FeedServer,
+} from '#libs/postgres';
 import { HealthBoard, type Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { FeedListWatch } from './feed-list-watch.js';
@@ -143,7 +151,7 @@ export class FeedServersWatch extends RegularWork {
   /** Its events can be read, and no others come. */
   #isReadOnly(server: FeedServer): void {
     this.store.feed.back(server);
-    this.#report(server, 'it takes no writes: it is a standby, or default_transaction_read_only is on');
+    this.#report(server, TAKES_NO_WRITES);
   }
 
   #isAway(server: FeedServer, reason: string): void {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InstallationMismatchError } from '#libs/domain';
-import { awayReason, PostgresProbe, Store } from '#libs/postgres';
+import { awayReason, PostgresProbe, Store, TAKES_NO_WRITES } from '#libs/postgres';
 import { HealthBoard, type Config, type Logger } from '#libs/runtime';
 import { RegularWork } from './regular-work.js';
 import { CONFIG, LOGGER } from './tokens.js';
@@ -32,13 +32,20 @@ export class PostgresWatch extends RegularWork {
   protected async act(): Promise<undefined> {
     // `Platform` reports what it waits for until then.
     if (!this.store.isOpen) return;
-    const id = (await this.#probe.ask())?.id ?? null;
+    const found = await this.#probe.ask();
+    const id = found?.id ?? null;
     this.#installation ??= id;
     if (id !== this.#installation) {
       throw new InstallationMismatchError(
         `The database belongs to ${id === null ? 'no installation' : `installation ${id}`} now, and not to ` +
           `${this.#installation ?? ''}: another one is in its place. Put the right one back, or set DATABASE_URL.`,
       );
+    }
+    if (found?.is_read_only === true) {
+      // Reads go on, and so does the ingest of events.
+      this.health.degraded('postgres', TAKES_NO_WRITES);
+      this.#report(TAKES_NO_WRITES);
+      return;
     }
     if (this.#reported === null) return;
     this.#reported = null;
@@ -49,6 +56,10 @@ export class PostgresWatch extends RegularWork {
   protected failed(error: unknown): void {
     const reason = awayReason(error);
     this.health.waiting('postgres', reason);
+    this.#report(reason);
+  }
+
+  #report(reason: string): void {
     if (this.#reported !== reason) this.logger.warn({ reason }, 'postgres.away');
     this.#reported = reason;
   }

@@ -479,6 +479,7 @@ export class BatchConsumer {
     } else {
       this.#failing.succeeded(topic, partition);
       this.#reached(topic, partition, firstOffset, nextOffset);
+      if (nextOffset > firstOffset) this.#guard.handled(topic, partition, nextOffset);
     }
     if (handled?.kind !== 'later') return;
     if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);

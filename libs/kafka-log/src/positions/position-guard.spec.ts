@@ -365,4 +365,51 @@ describe('PositionGuard', () => {
     expect(holds).toEqual([]);
     await guard.stop();
   });
+
+  describe('whose source lost what it had, as in a failover', () => {
+    async function aGuardAt(next: number): Promise<PositionGuard> {
+      jest.useFakeTimers();
+      [committed, end] = [COMMITTED, 9];
+      const guard = aGuard(undefined, true);
+      guard.assigned({ [TOPIC]: [0] });
+      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      guard.seen(TOPIC, 0, { offset: next - 1, timestampMs: 0 } as StoredRecord);
+      return guard;
+    }
+
+    async function tick(guard: PositionGuard): Promise<void> {
+      await jest.advanceTimersByTimeAsync(11_000);
+      guard.tick();
+      await jest.advanceTimersByTimeAsync(1_000);
+    }
+
+    it('moves back without waiting for another record', async () => {
+      const guard = await aGuardAt(8);
+      guard.handled(TOPIC, 0, 8);
+      committed = { next: 7, anchor: null };
+      await tick(guard);
+      expect(movedTo).toEqual([6, 7]);
+      await tick(guard);
+      expect(movedTo).toEqual([6, 7]);
+      await guard.stop();
+    });
+
+    it('moves back if it lost what it had at the assignment', async () => {
+      const guard = await aGuardAt(6);
+      committed = { next: 4, anchor: null };
+      await tick(guard);
+      expect(movedTo).toEqual([6, 4]);
+      await guard.stop();
+    });
+
+    it('stays where it is while records are being handled, and at offsets without records', async () => {
+      const guard = await aGuardAt(8);
+      await tick(guard);
+      committed = { next: 8, anchor: null };
+      guard.handled(TOPIC, 0, 9);
+      await tick(guard);
+      expect(movedTo).toEqual([6]);
+      await guard.stop();
+    });
+  });
 });

@@ -16,6 +16,12 @@ const CONFIRM_AFTER_MS = 500;
 /** How often a partition that went back is checked again, milliseconds: its files may have been restored. */
 const LOOK_AGAIN_MS = 5_000;
 
+/**
+ * How often a source that is not the committed offsets is asked again, milliseconds. A database that lost its last commits in a
+ * failover, or was restored, must not wait for the next record of each partition.
+ */
+const ASK_SOURCE_MS = 10_000;
+
 /** The command that shows what is wrong with partitions, and how to repair them. */
 export const REPAIR_COMMAND = 'npm run -s gapless -- repair';
 
@@ -42,6 +48,8 @@ interface Standing {
   position: Position | null;
   /** This member's latest position in earlier assignments. Its handler may still know the records before it. */
   remembered: Position | null;
+  /** Everything before it was in the source once; `null` while that is unknown. */
+  reached: number | null;
   /** The source's last answer. A group that loses its offsets forgets what it stopped for. */
   sourced: Position | undefined;
   /** The last records of the batches that are not committed yet. */
@@ -89,6 +97,7 @@ export class PositionGuard {
   #interruptions = 0;
   #checking: Promise<void> | null = null;
   #lookedAt = -Infinity;
+  #askedSourceAt = -Infinity;
   readonly #stopping = new AbortController();
 
   constructor(private readonly use: PositionGuardUse) {
@@ -109,6 +118,7 @@ export class PositionGuard {
           partition,
           position: null,
           remembered: this.#remembered.get(`${topic}/${partition}`) ?? null,
+          reached: null,
           sourced: undefined,
           anchors: [],
           state: 'unchecked',
@@ -147,6 +157,7 @@ export class PositionGuard {
     this.#noticeInterruptions();
     const isStopped = [...this.#standings.values()].some(({ state }) => state === 'stopped');
     if (isStopped && performance.now() - this.#lookedAt > LOOK_AGAIN_MS) void this.#check();
+    if (this.use.startsAtSource && performance.now() - this.#askedSourceAt > ASK_SOURCE_MS) void this.#askSource();
   }
 
   /** Whether records of the partition may be handled. Waits until the check is done. */
@@ -168,6 +179,13 @@ export class PositionGuard {
     const anchor = anchorOf(last);
     standing.position = { next: last.offset + 1, anchor };
     standing.anchors.push(anchor);
+  }
+
+  /** Notes that the records before this offset were handled, and so are in the source. */
+  handled(topic: string, partition: number, nextOffset: number): void {
+    const standing = this.#standings.get(`${topic}/${partition}`);
+    // Offsets without records move no projection.
+    if (standing?.position) standing.reached = Math.min(nextOffset, standing.position.next);
   }
 
   /** Returns the metadata to commit with the offset: the last remembered record before it. */
@@ -193,7 +211,7 @@ export class PositionGuard {
   doubt(topic: string, partition: number): void {
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined || standing.state === 'stopped') return;
-    [standing.position, standing.remembered] = [null, null];
+    [standing.position, standing.remembered, standing.reached] = [null, null, null];
     this.#remembered.delete(`${topic}/${partition}`);
     this.#doubt([standing]);
   }
@@ -213,6 +231,37 @@ export class PositionGuard {
       standing.settled = aSettlement();
     }
     void this.#check();
+  }
+
+  /** Doubts the partitions in which the source lacks what it had. */
+  async #askSource(): Promise<void> {
+    this.#askedSourceAt = performance.now();
+    const generation = this.#generation;
+    const standings = [...this.#standings.values()].filter(
+      ({ state, reached }) => state === 'fits' && reached !== null,
+    );
+    // Before the question: what is handled meanwhile may be missing in the answer.
+    const before = new Map(standings.map((standing) => [standing, standing.reached ?? 0]));
+    try {
+      for (const topic of new Set(standings.map((standing) => standing.topic))) {
+        const some = standings.filter((standing) => standing.topic === topic);
+        const sourced = await this.use.source(
+          topic,
+          some.map(({ partition }) => partition),
+        );
+        if (generation !== this.#generation) return;
+        for (const standing of some) {
+          const { partition } = standing;
+          const [from = 0, to = Infinity] = [before.get(standing), sourced.get(partition)?.next];
+          // It may have been doubted meanwhile.
+          if (to >= from || standing.reached === null) continue;
+          this.use.logger.warn({ group: this.use.groupId, topic, partition, from, to }, 'positions.source_went_back');
+          this.doubt(topic, partition);
+        }
+      }
+    } catch {
+      // What watches the database reports it.
+    }
   }
 
   async #check(): Promise<void> {
@@ -302,6 +351,7 @@ export class PositionGuard {
     if (standing.anchors.length === 0 && before !== null) standing.anchors = [before];
     const begins = standing.position === null && asked === null ? standing.sourced : undefined;
     if (this.use.startsAtSource && begins !== undefined && checked !== undefined) {
+      standing.reached = begins.next;
       this.use.moveTo(topic, partition, Math.max(begins.next, checked.begin));
       standing.isMoved = true;
     }

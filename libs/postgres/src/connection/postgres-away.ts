@@ -26,16 +26,19 @@ export class StoreNotOpenError extends Error {
 }
 
 /**
- * SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources. And of a connection that
- * cannot be used any more: a transaction was idle for too long, or a pooler has dropped what was prepared.
+ * SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources. Of one that does not let
+ * Gapless in. And of a connection that cannot be used any more: a transaction was idle for too long, a pooler has
+ * dropped what was prepared, or the connection is read-only. It stays so when the server takes writes again.
  */
-const AWAY = /^(08|57P|53|25P03|26000)/;
+const AWAY = /^(08|28|3D|57P|53|25006|25P03|26000)/;
+/** Those of a server that does not let Gapless in: a wrong account or password, no TLS, no such database. */
+const NOT_LET_IN = /^(28|3D)/;
 const AWAY_ERRORS = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
 ]);
 
-/** Whether the error means that Postgres cannot be reached, not that it refused the statement. */
+/** Whether the error means that Postgres cannot be used at the moment, not that it refused the statement. */
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
@@ -44,6 +47,11 @@ export function isPostgresAway(error: unknown): boolean {
   return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
+}
+
+/** Whether Postgres does not let Gapless in. A process that starts ends then, since its settings are probably wrong. */
+export function isNotLetIn(error: unknown): boolean {
+  return types.isNativeError(error) && NOT_LET_IN.test(String((error as { code?: unknown }).code));
 }
 
 /** Why Postgres is waited for, in the words of its driver. */

@@ -11,6 +11,9 @@ export interface ProbedPlace extends PlaceRow {
   readonly is_read_only: boolean;
 }
 
+/** Why a database is degraded that answers and takes no writes. */
+export const TAKES_NO_WRITES = 'it takes no writes: it is a standby, or default_transaction_read_only is on';
+
 const PROBE_SQL = `select place.*, current_setting('transaction_read_only') = 'on' as is_read_only from (${PLACE_SQL}) place`;
 
 /** A server that does not answer within this time is away. */
@@ -32,6 +35,8 @@ export class PostgresProbe {
    */
   async ask(): Promise<ProbedPlace | null> {
     const [place] = await this.query<ProbedPlace>(PROBE_SQL);
+    // Another connection may take writes: settings of an account or a database hold for new ones.
+    if (place?.is_read_only === true) this.#drop();
     return place ?? null;
   }
 
@@ -53,6 +58,8 @@ export class PostgresProbe {
     this.#client = client;
     // It was closed meanwhile, and nobody closes it again.
     if (this.#isClosed) this.#drop();
+    // The account may have another one.
+    await client.query('set search_path = public');
     return (await client.query<Row & QueryResultRow>(sql)).rows;
   }
 

@@ -2,9 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Client, Pool } from 'pg';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { InstallationRow } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
+import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { InstallationRows } from './installation-row.js';
+import { isPostgresAway } from './postgres-away.js';
+import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
 import { aTestStore, storeOf } from '../testing/a-test-store.js';
 
@@ -12,6 +17,15 @@ import { aTestStore, storeOf } from '../testing/a-test-store.js';
 const QUERY_TIMEOUT_MS = 300;
 /** The server is done with it after that. */
 const TAKES_SECONDS = 0.8;
+
+const INSTALLATION: InstallationRow = {
+  id: '6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001',
+  kafkaClusterId: 'cluster',
+  topicPrefix: 'gapless',
+  partitions: 1,
+  createdAt: '2026-03-02T09:00:00.000Z',
+  announced: true,
+};
 
 let shared: Awaited<ReturnType<typeof aTestStore>>;
 let store: Store;
@@ -38,6 +52,11 @@ afterAll(async () => {
   for (const opened of [store, impatient]) await opened.close();
   await shared.drop();
 });
+
+function unmigratedStoreOf(databaseUrl: string): Store {
+  const logger = createLogger('silent', 'test');
+  return new Store({ databaseUrl, applicationName: 'test', logger, migratesWhenOpened: false });
+}
 
 async function notes(): Promise<readonly string[]> {
   const rows = await shared.store.query<{ text: string }>('select text from notes order by text');
@@ -125,6 +144,78 @@ describe('a connection whose prepared statements were dropped, as poolers do', (
     await store.prepared('dropping', 'deallocate all', []);
     await expect(read()).rejects.toMatchObject({ code: '26000' });
     expect(await read()).toEqual([{ n: 1 }]);
+  });
+});
+
+describe('a database that takes no writes for a while', () => {
+  const setReadOnly = (how: string) =>
+    shared.store.query(
+      `alter database ${databaseOf(shared.url)} ${how.replace('it', 'default_transaction_read_only')}`,
+    );
+  let opened: Store;
+
+  beforeAll(async () => {
+    await setReadOnly('set it = on');
+    opened = unmigratedStoreOf(shared.url);
+    await opened.open(() => undefined);
+  });
+
+  afterAll(async () => {
+    await setReadOnly('reset it');
+    await opened.close();
+  });
+
+  it('counts as away for writes, and gets them when it takes them again', async () => {
+    const write = () => opened.transaction((runner) => runner.query(`insert into notes values ('late')`));
+    const refused: unknown = await write().catch((error: unknown) => error);
+    expect([refused, isPostgresAway(refused)]).toEqual([expect.objectContaining({ code: '25006' }), true]);
+    // The connection was opened when the database took none, and would take none for as long as it lasts.
+    await opened.query('select 1');
+    await setReadOnly('reset it');
+    await write().catch(() => undefined);
+    await write();
+    expect(await notes()).toEqual(['late']);
+  });
+
+  it('is asked over a new connection whether it takes them', async () => {
+    const probe = new PostgresProbe({ databaseUrl: shared.url, applicationName: 'test' });
+    await new InstallationRows(shared.store).create(INSTALLATION, { place: null, places: 0 });
+    const isReadOnly = async () => (await probe.ask())?.is_read_only;
+    try {
+      await setReadOnly('set it = on');
+      expect(await isReadOnly()).toBe(true);
+      await setReadOnly('reset it');
+      expect(await isReadOnly()).toBe(false);
+    } finally {
+      probe.close();
+    }
+  });
+});
+
+describe('an account whose password was changed', () => {
+  it('counts the server as away until it is let in', async () => {
+    const login = await aDatabaseLogin(shared.url, 'gapless_writer');
+    const { username, password } = new URL(login.url);
+    const changed = unmigratedStoreOf(login.url);
+    await changed.open(() => undefined);
+    try {
+      const setPassword = async (to: string) => {
+        await shared.store.query(`alter role ${username} password '${to}'`);
+        await shared.store.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [
+          username,
+        ]);
+      };
+      await setPassword('another');
+      await eventually(async () => {
+        const refused = await changed.query('select 1').catch((error: unknown) => error);
+        expect([refused, isPostgresAway(refused)]).toEqual([expect.objectContaining({ code: '28P01' }), true]);
+      });
+      await setPassword(password);
+      expect(await changed.query('select 1 as one')).toEqual([{ one: 1 }]);
+    } finally {
+      await changed.close();
+      await login.drop();
+    }
   });
 });
 

@@ -3,9 +3,11 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { aSharingPooler } from '../../../../test/support/sharing-pooler.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import { PostgresProbe } from './postgres-probe.js';
 import type { Store } from './store.js';
 import { storeOf } from '../testing/a-test-store.js';
 
@@ -84,15 +86,46 @@ describe('a store that opens', () => {
       await expect(opening).rejects.toThrow('has the encoding LATIN1, which lacks characters that events may have');
     });
 
-    it('takes no schema and no policy from its settings', async () => {
+    it('takes nothing from its settings that the statements depend on', async () => {
       await admin.query('create schema elsewhere');
-      await admin.query(`alter database ${name} set search_path = elsewhere, public`);
-      await admin.query(`alter database ${name} set row_security = off`);
+      for (const [setting, value] of [
+        ['search_path', 'elsewhere'],
+        ['row_security', 'off'],
+        ['datestyle', `'SQL, DMY'`],
+        ['timezone', `'Asia/Kathmandu'`],
+        ['default_transaction_isolation', 'serializable'],
+        // Milliseconds in which no migration ends.
+        ['statement_timeout', '1'],
+        ['lock_timeout', '1'],
+      ] as const) {
+        await admin.query(`alter database ${name} set ${setting} = ${value}`);
+      }
       const store = aStore();
       await store.open(() => undefined);
-      expect(await store.query('show row_security')).toEqual([{ row_security: 'on' }]);
+      expect(
+        await store.query(
+          `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
+             current_setting('lock_timeout') as lock_timeout, timestamptz '2026-03-05T09:00:00Z' as moment`,
+        ),
+      ).toEqual([
+        { policies: 'on', isolation: 'read committed', lock_timeout: '0', moment: new Date('2026-03-05T09:00:00Z') },
+      ]);
       expect(await store.query(`select from pg_class where relnamespace = 'elsewhere'::regnamespace`)).toEqual([]);
+      await admin.query(`alter database ${name} reset statement_timeout`);
+      const probe = new PostgresProbe({ databaseUrl: database.url, applicationName: 'test' });
+      const answer = await probe.ask().finally(() => {
+        probe.close();
+      });
+      expect(answer).toBeNull();
     });
+  });
+
+  it('is refused behind a pooler that shares connections, and leaves no lock there', async () => {
+    const pooler = await aSharingPooler(database.url);
+    closing.push(() => pooler.close());
+    const opening = aStore(pooler.url).open(() => undefined);
+    await expect(opening).rejects.toThrow(/pooler .* shares connections between statements.*pool_mode = session/);
+    await aStore().open(() => undefined);
   });
 
   it('refuses, with a reason, what it is asked before', async () => {

@@ -12,8 +12,9 @@ import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
-import { awayReason, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import { awayReason, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
+import { refuseUnfit } from './refuse-unfit.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 import { TenantShares } from './tenant/tenant-shares.js';
 
@@ -28,13 +29,16 @@ const QUERY_TIMEOUT_MS = 10_000;
 const ABANDONED_FOR_MS = 2_000;
 
 /**
- * Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
- * while a table was small would still scan or sort it when it is large.
+ * What the statements and the driver rely on. Settings of the database or the account do not count. They are set after
+ * connecting, since a pooler such as PgBouncer refuses or drops the settings of a start-up packet.
  */
-const PLANNER_OPTIONS = '-c enable_seqscan=off -c enable_bitmapscan=off';
-
-/** The encodings that hold every character of events. SQL_ASCII takes the bytes as they are. */
-const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
+const SESSION = [
+  // Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
+  // while a table was small would still scan or sort it when it is large.
+  'set enable_seqscan = off; set enable_bitmapscan = off',
+  'set row_security = on; set DateStyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
+  'set lock_timeout = 0; set statement_timeout = 0',
+].join('; ');
 
 /** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
@@ -70,6 +74,7 @@ const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
 /** Whether a failed migration may succeed a moment later. */
 export function isPassingInAMoment(error: unknown): boolean {
+  if (isNotLetIn(error)) return false;
   if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
   return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
 }
@@ -126,17 +131,6 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
-/** Events could be written to the database, and not be read from it. */
-export class EncodingError extends OperatorError {
-  override readonly name = 'EncodingError';
-  constructor(database: string, encoding: string) {
-    super(
-      `The database ${database} has the encoding ${encoding}, which lacks characters that events may have. ` +
-        `Use a database that was created with "encoding 'UTF8' template template0".`,
-    );
-  }
-}
-
 /** A database that holds a part of the feed. */
 export type FeedServer = PlacedServer<Store>;
 
@@ -163,8 +157,7 @@ export class Store {
     this.#logger = options.logger;
     this.#migratesWhenOpened = options.migratesWhenOpened;
     const schemas = [...(options.shadowSchema === undefined ? [] : [options.shadowSchema]), 'public'];
-    // Settings of the database or the account do not count.
-    const startUp = [PLANNER_OPTIONS, `-c row_security=on -c search_path=${schemas.join(',')}`];
+    const session = `${SESSION}; set search_path = ${schemas.join(', ')}`;
     const queryTimeoutMs = options.queryTimeoutMs ?? QUERY_TIMEOUT_MS;
     this.#settings = {
       type: 'postgres',
@@ -176,7 +169,7 @@ export class Store {
       synchronize: false,
       connectTimeoutMS: 3_000,
       ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
-      extra: { options: startUp.join(' ') },
+      extra: { onConnect: (client: Client) => client.query(session) },
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -184,7 +177,8 @@ export class Store {
     this.#pooled = {
       ...this.#settings,
       extra: {
-        options: [...startUp, `-c statement_timeout=${queryTimeoutMs + ABANDONED_FOR_MS}`].join(' '),
+        onConnect: (client: Client) =>
+          client.query(`${session}; set statement_timeout = ${queryTimeoutMs + ABANDONED_FOR_MS}`),
         keepAlive: true,
         query_timeout: queryTimeoutMs,
       },
@@ -527,19 +521,10 @@ export class Store {
   async #withMigrations<T>(act: (dataSource: DataSource) => Promise<T>): Promise<T> {
     const dataSource = await new DataSource({ ...this.#settings, poolSize: 2 }).initialize();
     try {
-      await this.#refuseOtherEncoding(dataSource);
+      await refuseUnfit(dataSource, databaseName(this.databaseUrl));
       return await act(dataSource);
     } finally {
       await dataSource.destroy();
-    }
-  }
-
-  async #refuseOtherEncoding(dataSource: DataSource): Promise<void> {
-    const [row] = await dataSource.query<{ encoding: string }[]>(
-      `select current_setting('server_encoding') as encoding`,
-    );
-    if (row !== undefined && !ENCODINGS.has(row.encoding)) {
-      throw new EncodingError(databaseName(this.databaseUrl), row.encoding);
     }
   }
 }

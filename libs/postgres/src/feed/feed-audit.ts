@@ -73,6 +73,13 @@ export class FeedAudit {
     return [...this.store.feed.group(events, orgIdOf).values()];
   }
 
+  /** Returns the events that come after the head of their org: a database that went back has not read them again yet. */
+  async beyondHead(events: readonly LoggedEvent[]): Promise<ReadonlySet<LoggedEvent>> {
+    const heads = new Map<OrgId, number>();
+    for (const orgId of new Set(events.map(orgIdOf))) heads.set(orgId, Number(await this.store.feed.head(orgId)));
+    return new Set(events.filter(({ orgId, seq }) => seq > (heads.get(orgId) ?? 0)));
+  }
+
   /** Returns the events that are missing in the feed or differ there. */
   async mismatches(events: readonly LoggedEvent[]): Promise<readonly EventMismatch[]> {
     const found = await this.store.feed.each(events, orgIdOf, (store, some) => this.#mismatches(store, some));
