@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
@@ -7,6 +8,7 @@ import { OPERATIONS, type Named } from './support/operations.js';
 
 const WEBHOOKS = '/api/v1/external/webhooks';
 const KEYS = '/api/v1/external/api-keys';
+const AUDIT = '/api/v1/external/audit-log?limit=100';
 const FEED = '/api/v1/external/events?limit=1000';
 /** All but the one that only reads. */
 const POSTS = OPERATIONS.filter(({ id, ask }) => ask(nothing()).method === 'POST' && id !== 'testFilter');
@@ -95,6 +97,7 @@ async function settled(org: Org): Promise<unknown> {
   return {
     endpoints: await listed(org, WEBHOOKS),
     keys: await listed(org, KEYS),
+    recoveries: await listed(org, `${WEBHOOKS}/${named.endpointId}/recoveries`),
     events: events.filter(({ data }) => !('marks' in data)).map(({ id }) => id),
     attempts: (await suite.data<{ attempts_log: unknown[] }>(tested, 200)).attempts_log.length,
   };
@@ -129,6 +132,35 @@ describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, as
     const size = (of: string[] | number | undefined) => (Array.isArray(of) ? of.length : (of ?? 0));
     const more = Object.keys(after).map((what) => size(after[what]) - size(before[what]));
     expect(more.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(1);
+  });
+});
+
+const asked = (id: string) => POSTS.find((operation) => operation.id === id)!.ask;
+const recovering = ({ endpointId }: Named) => posting(`${WEBHOOKS}/${endpointId}/recover`, { since_seq: 0 });
+
+describe.each([
+  { id: 'ingestEvents', ask: asked('ingestEvents'), same: [] },
+  { id: 'testWebhook', ask: asked('testWebhook'), same: ['id', 'event_id'] },
+  { id: 'sendExample', ask: asked('sendExample'), same: ['id', 'event_id'] },
+  { id: 'replayDelivery', ask: asked('replayDelivery'), same: ['id', 'event_id'] },
+  { id: 'a recovery', ask: recovering, same: ['id', 'complete', 'scheduled'] },
+])('$id whose process ended before it stored its answer', ({ id, ask, same }) => {
+  it('has no second effect when it is repeated', async () => {
+    const org = await anOrg();
+    const request = keyed({ ...ask(org.named), key: org.key }, `ended ${id}`);
+    const first = await suite.data<Record<string, unknown>>(request, 202);
+    const after = await settled(org);
+    const entries = () => suite.data<unknown[]>({ key: org.key, method: 'GET', path: AUDIT }, 200);
+    const audited = await entries();
+    await suite.app.app
+      .get(Store)
+      .query(`update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = $1`, [
+        `ended ${id}`,
+      ]);
+    const again = await suite.data<Record<string, unknown>>(request, 202);
+    expect(same.map((member) => again[member])).toEqual(same.map((member) => first[member]));
+    expect(await settled(org)).toEqual(after);
+    expect(await entries()).toEqual(audited);
   });
 });
 
