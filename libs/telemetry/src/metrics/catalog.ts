@@ -86,6 +86,11 @@ export const METRICS = {
     help: 'Topics that had too few replicas when the process started, although there were brokers for more.',
     labels: [],
   },
+  gapless_partitions_failing: {
+    kind: 'gauge',
+    help: 'Partitions whose batch failed, and has not succeeded since then.',
+    labels: ['group'],
+  },
   gapless_partitions_stopped: {
     kind: 'gauge',
     help: 'Partitions that stopped and wait for an operator. Should be 0.',
