@@ -383,7 +383,7 @@ export class SimulatedProcess {
           const outbox = new AlertOutbox(store);
           const folded = new FoldedInbox();
           controllers.push(new FoldQueueHandler(store, queues, folded, positions, metrics, clock, logger));
-          part(new SweepRegularly(queues, claims, outbox, connection, appender, folded, sessions, kit));
+          part(new SweepRegularly(queues, claims, outbox, connection, appender, folded, sessions, kit, this.health));
           break;
         }
       }
