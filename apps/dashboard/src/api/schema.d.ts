@@ -2245,6 +2245,9 @@ export interface components {
                 recent_deliveries: number;
                 /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
+                /** Format: date-time */
+                disabled_at: string | null;
+                disabled_reason: string | null;
                 delivered_24h: number;
                 failed_attempts_24h: number;
                 pending: number;
@@ -2257,9 +2260,6 @@ export interface components {
                 last_error: string | null;
                 p50_ms: number | null;
                 p95_ms: number | null;
-                /** Format: date-time */
-                disabled_at: string | null;
-                disabled_reason: string | null;
             };
         };
         NewWebhook: {
@@ -3084,6 +3084,9 @@ export interface components {
                 recent_deliveries: number;
                 /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
+                /** Format: date-time */
+                disabled_at: string | null;
+                disabled_reason: string | null;
             };
             /** @description Oldest first. The last one is not over yet. */
             buckets: {
