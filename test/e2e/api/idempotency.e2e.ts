@@ -3,6 +3,7 @@ import { Store } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
+import { isSignedWith } from '../delivery/support/pushes.js';
 import { ApiSuite, posting, type KeyedAsk } from './support/api-suite.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
@@ -138,6 +139,29 @@ describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, as
 const asked = (id: string) => POSTS.find((operation) => operation.id === id)!.ask;
 const recovering = ({ endpointId }: Named) => posting(`${WEBHOOKS}/${endpointId}/recover`, { since_seq: 0 });
 
+/** As if the process had ended after the effect, and the lease of the request were over. */
+async function loseAnswer(key: string): Promise<void> {
+  const statement = 'update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = $1';
+  await suite.app.app.get(Store).query(statement, [key]);
+}
+
+it('createWebhook whose process ended before it stored its answer has one endpoint, and shows its secret', async () => {
+  const org = await anOrg();
+  const request = keyed({ ...asked('createWebhook')(org.named), key: org.key }, 'ended createWebhook');
+  const first = await suite.data<Record<string, unknown>>(request, 201);
+  const endpoints = await listed(org, WEBHOOKS);
+  await loseAnswer('ended createWebhook');
+  const again = await suite.data<Record<string, unknown>>(request, 201);
+  expect(again).toEqual({ ...first, secret: expect.stringMatching(/^whsec_/) as unknown });
+  expect(await listed(org, WEBHOOKS)).toEqual(endpoints);
+  const before = receiver.received.length;
+  await suite.data({ key: org.key, method: 'POST', path: `${WEBHOOKS}/${String(again['id'])}/test` }, 202);
+  await eventually(() => {
+    const pushed = receiver.received.slice(before).filter(({ body }) => body.includes(String(again['id'])));
+    expect(pushed.map((push) => isSignedWith(String(again['secret']), push))).toEqual([true]);
+  });
+});
+
 describe.each([
   { id: 'ingestEvents', ask: asked('ingestEvents'), same: [] },
   { id: 'testWebhook', ask: asked('testWebhook'), same: ['id', 'event_id'] },
@@ -152,11 +176,7 @@ describe.each([
     const after = await settled(org);
     const entries = () => suite.data<unknown[]>({ key: org.key, method: 'GET', path: AUDIT }, 200);
     const audited = await entries();
-    await suite.app.app
-      .get(Store)
-      .query(`update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = $1`, [
-        `ended ${id}`,
-      ]);
+    await loseAnswer(`ended ${id}`);
     const again = await suite.data<Record<string, unknown>>(request, 202);
     expect(same.map((member) => again[member])).toEqual(same.map((member) => first[member]));
     expect(await settled(org)).toEqual(after);

@@ -205,7 +205,7 @@ export class SimulatedProcess {
   createEndpoint(orgId: OrgId, body: CreateWebhookDto): Promise<EndpointId> {
     return this.#ask(
       'http create',
-      async ({ create }) => (await create.create(orgId, body, ACTOR)).data.id as EndpointId,
+      async ({ create }) => (await create.create(orgId, body, ACTOR, null)).data.id as EndpointId,
     );
   }
 
