@@ -253,6 +253,21 @@ describe('an endpoint that was disabled automatically', () => {
     expect(seqsAt(receiver).slice(before)[0]).toBe(6);
     expect(seqsAt(receiver).slice(before).toSorted()).toEqual([1, 2, 3, 4, 5, 6]);
   });
+
+  it('is on the overview, with the reason and the time', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({ url: (await failing()).url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET, TICKET);
+    await eventually(async () => {
+      expect((await operator.endpoint(id)).is_active).toBe(false);
+    });
+    await visitor.open('/');
+    const line = page.getByRole('listitem').filter({ hasText: 'too many failed attempts in a row' });
+    await line.getByRole('link', { name: 'CRM' }).waitFor();
+    const { disabled_at: at } = (await operator.endpoint(id)).health;
+    expect(await line.getByRole('time').getAttribute('datetime')).toBe(at);
+  });
 });
 
 describe('the events', () => {

@@ -61,10 +61,21 @@ const TOLD: Readonly<Record<StageName, readonly MetricName[]>> = {
 /** Printed as well, and zero as long as all is well. */
 const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   api: ['gapless_postgres_queries_waiting', 'gapless_produce_failures_total'],
-  sequencer: ['gapless_batch_failures_total', 'gapless_consumer_lag_records', 'gapless_consumer_lag_seconds'],
-  dispatcher: ['gapless_batch_failures_total', 'gapless_attempts_reconciled_total', 'gapless_egress_proxy_away'],
+  sequencer: [
+    'gapless_batch_failures_total',
+    'gapless_partitions_failing',
+    'gapless_consumer_lag_records',
+    'gapless_consumer_lag_seconds',
+  ],
+  dispatcher: [
+    'gapless_batch_failures_total',
+    'gapless_partitions_failing',
+    'gapless_attempts_reconciled_total',
+    'gapless_egress_proxy_away',
+  ],
   projector: [
     'gapless_batch_failures_total',
+    'gapless_partitions_failing',
     'gapless_consumer_lag_records',
     'gapless_consumer_lag_seconds',
     'gapless_produced_records_total',
@@ -74,6 +85,7 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   ],
   alerting: [
     'gapless_batch_failures_total',
+    'gapless_partitions_failing',
     'gapless_consumer_lag_records',
     'gapless_consumer_lag_seconds',
     'gapless_alerts_raised_total',

@@ -10,6 +10,7 @@ import {
   SEQUENCER_GROUP,
 } from '#libs/kafka-log';
 import { RegularWork, StageKit } from '#libs/platform';
+import { HealthBoard } from '#libs/runtime';
 import { AlertPublisher } from './alert-publisher.js';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { EarlySweeps, PREPARED_MS } from './early-sweeps.js';
@@ -26,6 +27,8 @@ const LONGEST_PATIENCE_MS = 30_000;
 
 /** The consumer group of the fold. */
 const GROUP = 'alerting';
+/** The sweeps in the health of the process. */
+const HEALTH_PART = 'sweeps of waiting chats';
 /** How long the fold does not gather records, from a moment before a threshold on, milliseconds. */
 const HURRY_MS = PREPARED_MS + 1_000;
 
@@ -51,6 +54,7 @@ export class SweepRegularly extends RegularWork {
     folded: FoldedInbox,
     sessions: ConsumerSessions,
     private readonly kit: StageKit,
+    private readonly health: HealthBoard,
   ) {
     super({ everyMs: kit.config.sweepIntervalMs });
     const { config, topics, clock, logger, metrics } = kit;
@@ -147,6 +151,7 @@ export class SweepRegularly extends RegularWork {
     const swept = this.#swept(await this.#sweep.round(options));
     for (const partition of swept.partitions) if (this.#sweptAt.has(partition)) this.#sweptAt.set(partition, nowMs);
     this.#measure();
+    this.health.ready(HEALTH_PART);
     return swept;
   }
 
@@ -162,6 +167,8 @@ export class SweepRegularly extends RegularWork {
   }
 
   protected failed(error: unknown): void {
+    // Requests and the other stages of the process go on.
+    this.health.degraded(HEALTH_PART, 'the last one failed: see alerting.waiting in the log');
     this.kit.logger.warn({ err: error }, 'alerting.waiting');
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { CelFilters } from './cel-filters.js';
+import { compileFilter } from './compiled-filter.js';
 import { checkFilter, checkSyntax } from './check-filter.js';
 
 const TICKET = {
@@ -94,13 +95,43 @@ describe('a filter', () => {
     expect(filters.test('event.seq > 0', Buffer.from('{')).kind).toBe('fails');
   });
 
-  it('is compiled again after a thousand others, with the same answer', () => {
-    const several = new CelFilters();
+  describe.each([
+    { filters: 5_000, length: 150, again: 0 },
+    // The first is there no longer when its turn comes again, and so is each one after it.
+    { filters: 600, length: 1_900, again: 600 },
+  ])('of $length characters, among $filters in use', ({ filters: count, length, again }) => {
+    it(`is compiled ${again === 0 ? 'once' : 'again when the others have taken its place'}, with the same answer`, () => {
+      let compiled = 0;
+      const several = new CelFilters(undefined, (text) => {
+        compiled++;
+        return compileFilter(text);
+      });
+      const envelope = envelopeOf({});
+      const padding = 'a'.repeat(length - 40);
+      const round = () => {
+        for (let nth = 0; nth < count; nth++) {
+          const text = `event.seq == 5 && "${nth}" != "${padding}"`;
+          if (several.test(text, envelope).kind !== 'matches') throw new Error(text);
+        }
+        return compiled;
+      };
+      expect(round()).toBe(count);
+      expect(round()).toBe(count + again);
+    });
+  });
+
+  it('that is used stays compiled while others take the place of others', () => {
+    let compiled = 0;
+    const several = new CelFilters(undefined, (text) => {
+      if (text === 'event.seq == 5') compiled++;
+      return compileFilter(text);
+    });
     const envelope = envelopeOf({});
-    const answers = () => several.test('event.seq == 5', envelope).kind;
-    expect(answers()).toBe('matches');
-    for (let seq = 100; seq < 1_200; seq++) several.test(`event.seq == ${seq}`, envelope);
-    expect(answers()).toBe('matches');
+    for (let nth = 0; nth < 1_200; nth++) {
+      several.test(`event.seq == ${nth} && "${'a'.repeat(1_800)}" != ""`, envelope);
+      expect(several.test('event.seq == 5', envelope).kind).toBe('matches');
+    }
+    expect(compiled).toBe(1);
   });
 });
 

@@ -1,8 +1,13 @@
 import type { EventFilters, FilterResult } from '#libs/domain';
 import { CompiledFilter, compileFilter } from './compiled-filter.js';
 
-/** The most filters that are kept compiled: a few tens of kilobytes each. */
-const MAX_COMPILED = 1_000;
+/**
+ * The most characters of filters that are kept compiled: 6,000 filters of the usual size. A compiled filter takes 35 to 75
+ * bytes for each character, so all of them take about 60 MB at most.
+ */
+const MAX_COMPILED_CHARACTERS = 1_000_000;
+/** What a filter takes besides its text, in characters. */
+const CHARACTERS_EACH = 20;
 
 /**
  * A filter is too expensive when it takes this long, milliseconds, so many times in a row. Usual ones take a
@@ -21,14 +26,22 @@ interface Kept {
   restsUntilMs: number;
 }
 
+function charactersOf(filter: string): number {
+  return filter.length + CHARACTERS_EACH;
+}
+
 /** Filters in CEL. Each is compiled once, as long as it is used. */
 export class CelFilters implements EventFilters {
   readonly #kept = new Map<string, Kept>();
+  #characters = 0;
   /** The envelope that was parsed last: many endpoints are asked about the same event. */
   #last: { readonly envelope: WeakRef<Buffer>; readonly event: unknown } | undefined;
 
   /** @param now milliseconds that only grow */
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly compile = compileFilter,
+  ) {}
 
   test(filter: string, envelope: Buffer): FilterResult {
     const kept = this.#keep(filter);
@@ -48,15 +61,24 @@ export class CelFilters implements EventFilters {
   #keep(filter: string): Kept {
     let kept = this.#kept.get(filter);
     if (kept === undefined) {
-      const result = compileFilter(filter);
+      const result = this.compile(filter);
+      this.#characters += charactersOf(filter);
       kept = { filter: result instanceof CompiledFilter ? result : null, expensiveTimes: 0, restsUntilMs: 0 };
     } else {
       this.#kept.delete(filter);
     }
     // The map is in order of use.
     this.#kept.set(filter, kept);
-    if (this.#kept.size > MAX_COMPILED) this.#kept.delete(this.#kept.keys().next().value ?? '');
+    this.#makeRoom();
     return kept;
+  }
+
+  #makeRoom(): void {
+    for (const oldest of this.#kept.keys()) {
+      if (this.#characters <= MAX_COMPILED_CHARACTERS) return;
+      this.#kept.delete(oldest);
+      this.#characters -= charactersOf(oldest);
+    }
   }
 
   #parse(envelope: Buffer): unknown {

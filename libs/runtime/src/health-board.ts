@@ -24,6 +24,8 @@ export class HealthBoard {
   }
 
   ready(part: string): void {
+    // Regular work says so each time.
+    if (this.#parts.get(part)?.status === 'ready') return;
     this.#parts.set(part, { status: 'ready' });
     this.onChange(this.parts());
   }

@@ -350,7 +350,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     optionalUrl(
       'SMTP_URL',
       ['smtp:', 'smtps:'],
-      '`smtps://user:password@host:port/?from=<address>`; if unset, Gapless sends no mail',
+      '`smtps://user:password@host:port/?from=<address>`; if unset, Gapless sends no mail; `smtp://` with a password requires STARTTLS',
     ),
   ),
   publicUrl: optionalUrl(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { AlertMails } from '#libs/postgres';
-import { createLogger } from '#libs/runtime';
+import { createLogger, HealthBoard } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { AlertingModule } from '../../../apps/alerting/src/alerting.module.js';
 import { MailRounds } from '../../../apps/alerting/src/mail/mail-rounds.js';
@@ -418,6 +418,7 @@ describe('mails of staff alerts', () => {
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
         metrics,
+        health: new HealthBoard(),
       }).round(new AbortController().signal);
     // A round leaves out alerts that another transaction holds at that moment.
     const bothAreTriedAfter = async (seconds: number) => {
@@ -495,5 +496,27 @@ describe('an alerting process', () => {
     await expectRaised(['conversation.queued cnv_live']);
     await alerting.stop();
     await server.close();
+  });
+
+  it('stays ready while its sweeps fail, and shows that they do', async () => {
+    const alerting = await suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
+    const shown = async () => {
+      const response = await fetch(`${alerting.url}/health/ready`);
+      const { parts } = (await response.json()) as { parts: Readonly<Record<string, unknown>> };
+      return [response.status, parts['sweeps of waiting chats']];
+    };
+    const reason = 'the last one failed: see alerting.waiting in the log';
+    await eventually(async () => {
+      expect(await shown()).toEqual([200, { status: 'ready' }]);
+    });
+    await suite.store.query('alter table live_chat_settings rename to live_chat_settings_away');
+    await eventually(async () => {
+      expect(await shown()).toEqual([200, { status: 'degraded', reason }]);
+    });
+    await suite.store.query('alter table live_chat_settings_away rename to live_chat_settings');
+    await eventually(async () => {
+      expect(await shown()).toEqual([200, { status: 'ready' }]);
+    });
+    await alerting.stop();
   });
 });

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../../support/receiver.js';
+import { isSignedWith } from '../delivery/support/pushes.js';
 import { ApiSuite, posting, type KeyedAsk } from './support/api-suite.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
 const WEBHOOKS = '/api/v1/external/webhooks';
 const KEYS = '/api/v1/external/api-keys';
+const AUDIT = '/api/v1/external/audit-log?limit=100';
 const FEED = '/api/v1/external/events?limit=1000';
 /** All but the one that only reads. */
 const POSTS = OPERATIONS.filter(({ id, ask }) => ask(nothing()).method === 'POST' && id !== 'testFilter');
@@ -95,6 +98,7 @@ async function settled(org: Org): Promise<unknown> {
   return {
     endpoints: await listed(org, WEBHOOKS),
     keys: await listed(org, KEYS),
+    recoveries: await listed(org, `${WEBHOOKS}/${named.endpointId}/recoveries`),
     events: events.filter(({ data }) => !('marks' in data)).map(({ id }) => id),
     attempts: (await suite.data<{ attempts_log: unknown[] }>(tested, 200)).attempts_log.length,
   };
@@ -129,6 +133,54 @@ describe.each(POSTS)('$id with an Idempotency-Key (contract 5.3)', ({ status, as
     const size = (of: string[] | number | undefined) => (Array.isArray(of) ? of.length : (of ?? 0));
     const more = Object.keys(after).map((what) => size(after[what]) - size(before[what]));
     expect(more.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(1);
+  });
+});
+
+const asked = (id: string) => POSTS.find((operation) => operation.id === id)!.ask;
+const recovering = ({ endpointId }: Named) => posting(`${WEBHOOKS}/${endpointId}/recover`, { since_seq: 0 });
+
+/** As if the process had ended after the effect, and the lease of the request were over. */
+async function loseAnswer(key: string): Promise<void> {
+  const statement = 'update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = $1';
+  await suite.app.app.get(Store).query(statement, [key]);
+}
+
+it('createWebhook whose process ended before it stored its answer has one endpoint, and shows its secret', async () => {
+  const org = await anOrg();
+  const request = keyed({ ...asked('createWebhook')(org.named), key: org.key }, 'ended createWebhook');
+  const first = await suite.data<Record<string, unknown>>(request, 201);
+  const endpoints = await listed(org, WEBHOOKS);
+  await loseAnswer('ended createWebhook');
+  const again = await suite.data<Record<string, unknown>>(request, 201);
+  expect(again).toEqual({ ...first, secret: expect.stringMatching(/^whsec_/) as unknown });
+  expect(await listed(org, WEBHOOKS)).toEqual(endpoints);
+  const before = receiver.received.length;
+  await suite.data({ key: org.key, method: 'POST', path: `${WEBHOOKS}/${String(again['id'])}/test` }, 202);
+  await eventually(() => {
+    const pushed = receiver.received.slice(before).filter(({ body }) => body.includes(String(again['id'])));
+    expect(pushed.map((push) => isSignedWith(String(again['secret']), push))).toEqual([true]);
+  });
+});
+
+describe.each([
+  { id: 'ingestEvents', ask: asked('ingestEvents'), same: [] },
+  { id: 'testWebhook', ask: asked('testWebhook'), same: ['id', 'event_id'] },
+  { id: 'sendExample', ask: asked('sendExample'), same: ['id', 'event_id'] },
+  { id: 'replayDelivery', ask: asked('replayDelivery'), same: ['id', 'event_id'] },
+  { id: 'a recovery', ask: recovering, same: ['id', 'complete', 'scheduled'] },
+])('$id whose process ended before it stored its answer', ({ id, ask, same }) => {
+  it('has no second effect when it is repeated', async () => {
+    const org = await anOrg();
+    const request = keyed({ ...ask(org.named), key: org.key }, `ended ${id}`);
+    const first = await suite.data<Record<string, unknown>>(request, 202);
+    const after = await settled(org);
+    const entries = () => suite.data<unknown[]>({ key: org.key, method: 'GET', path: AUDIT }, 200);
+    const audited = await entries();
+    await loseAnswer(`ended ${id}`);
+    const again = await suite.data<Record<string, unknown>>(request, 202);
+    expect(same.map((member) => again[member])).toEqual(same.map((member) => first[member]));
+    expect(await settled(org)).toEqual(after);
+    expect(await entries()).toEqual(audited);
   });
 });
 

@@ -206,7 +206,7 @@ export class SimulatedProcess {
   createEndpoint(orgId: OrgId, body: CreateWebhookDto): Promise<EndpointId> {
     return this.#ask(
       'http create',
-      async ({ create }) => (await create.create(orgId, body, ACTOR)).data.id as EndpointId,
+      async ({ create }) => (await create.create(orgId, body, ACTOR, null)).data.id as EndpointId,
     );
   }
 
@@ -386,7 +386,7 @@ export class SimulatedProcess {
           const outbox = new AlertOutbox(store);
           const folded = new FoldedInbox();
           controllers.push(new FoldQueueHandler(store, queues, folded, positions, metrics, clock, logger));
-          part(new SweepRegularly(queues, claims, outbox, connection, appender, folded, sessions, kit));
+          part(new SweepRegularly(queues, claims, outbox, connection, appender, folded, sessions, kit, this.health));
           break;
         }
       }

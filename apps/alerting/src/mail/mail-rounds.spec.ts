@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldConversation, raiseAlert } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
-import { createLogger } from '#libs/runtime';
+import { createLogger, HealthBoard } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { handedOff, HANDED_OFF_AT_MS } from '../../../../test/support/conversations.js';
-import { MailRounds } from './mail-rounds.js';
+import { MailRounds, MAILS_PART } from './mail-rounds.js';
 import { CONNECTIONS } from './mail-transport.js';
 
 const RAISED_AT_MS = HANDED_OFF_AT_MS + 60_000;
@@ -20,7 +20,8 @@ function theRounds(due: number, afterMs = 0) {
   const mails = Array.from({ length: due }, (_, nth) => aMail(nth + 1));
   const outcomes: MailOutcome[] = [];
   const ending = new AbortController();
-  const sending = { now: 0, most: 0, sent: 0 };
+  const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null };
+  const health = new HealthBoard();
   const rounds = new MailRounds({
     mails: {
       take: (_now: number, _until: number, limit: number) => Promise.resolve(mails.splice(0, limit)),
@@ -28,6 +29,7 @@ function theRounds(due: number, afterMs = 0) {
     } as unknown as AlertMails,
     transport: {
       async send() {
+        if (sending.refusal !== null) throw new Error(sending.refusal);
         sending.most = Math.max(sending.most, ++sending.now);
         await new Promise((resolve) => setImmediate(resolve));
         sending.now--;
@@ -39,15 +41,16 @@ function theRounds(due: number, afterMs = 0) {
     clock: { now: () => RAISED_AT_MS + afterMs },
     logger: createLogger('silent', 'test'),
     metrics: new Metrics(),
+    health,
   });
-  return { rounds, outcomes, ending, sending };
+  return { rounds, outcomes, ending, sending, health, mails };
 }
 
 describe('a round of mails', () => {
   it('takes no mail that would wait for a connection while it is held', async () => {
     const { rounds, ending, sending } = theRounds(3 * CONNECTIONS);
     expect(await rounds.round(ending.signal)).toBe(3 * CONNECTIONS);
-    expect(sending).toEqual({ now: 0, most: CONNECTIONS, sent: 3 * CONNECTIONS });
+    expect(sending).toMatchObject({ now: 0, most: CONNECTIONS, sent: 3 * CONNECTIONS });
   });
 
   it('ends with the mails under way when the process ends', async () => {
@@ -56,6 +59,24 @@ describe('a round of mails', () => {
     ending.abort();
     expect(await round).toBe(CONNECTIONS);
     expect(sending.sent).toBe(CONNECTIONS);
+  });
+
+  it('shows in the health of the process whether the last mail was sent, without the answer of the server', async () => {
+    const { rounds, ending, sending, health, mails } = theRounds(0);
+    const shown = async () => {
+      await rounds.round(ending.signal);
+      return [health.isReady, health.parts()[MAILS_PART]];
+    };
+    expect(await shown()).toEqual([true, { status: 'ready' }]);
+    mails.push(aMail(1));
+    sending.refusal = '550 mara@example.com is unknown';
+    const degraded = { status: 'degraded', reason: 'the last one was not sent: see alert.not_mailed in the log' };
+    expect(await shown()).toEqual([true, degraded]);
+    // There are no mails to try.
+    expect(await shown()).toEqual([true, degraded]);
+    mails.push(aMail(2));
+    sending.refusal = null;
+    expect(await shown()).toEqual([true, { status: 'ready' }]);
   });
 
   it('gives up a mail that waited for hours, as one from a backup has', async () => {

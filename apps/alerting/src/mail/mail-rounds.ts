@@ -1,6 +1,6 @@
 import { mailRetryDelayMs, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
-import type { Logger } from '#libs/runtime';
+import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
 import { CONNECTIONS, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
@@ -12,6 +12,8 @@ const HELD_MS = 120_000;
 /** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
 const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;
+/** The mails in the health of the process. */
+export const MAILS_PART = 'mails of staff alerts';
 const ATTEMPTS = 'gapless_alert_mails_total';
 
 export interface MailRoundsDependencies {
@@ -21,6 +23,7 @@ export interface MailRoundsDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly health: HealthBoard;
 }
 
 /**
@@ -28,6 +31,8 @@ export interface MailRoundsDependencies {
  * server's answer but before the answer is saved, the mail is sent again under the same Message-ID.
  */
 export class MailRounds {
+  #hasFailed = false;
+
   constructor(private readonly use: MailRoundsDependencies) {
     for (const outcome of ['sent', 'retry', 'exhausted']) use.metrics.add(ATTEMPTS, { outcome }, 0);
   }
@@ -42,12 +47,21 @@ export class MailRounds {
       tried += mails.length;
       if (mails.length < BATCH) break;
     }
+    this.#show();
     return tried;
+  }
+
+  /** The answer of the mail server is only in the log: it may name recipients. */
+  #show(): void {
+    const { health } = this.use;
+    if (this.#hasFailed) health.degraded(MAILS_PART, 'the last one was not sent: see alert.not_mailed in the log');
+    else health.ready(MAILS_PART);
   }
 
   async #attempt(mail: AlertMail): Promise<void> {
     const outcome = await this.#send(mail);
     await this.use.mails.settle(mail, outcome);
+    if (outcome.kind !== 'unwanted') this.#hasFailed = outcome.kind === 'failed';
     const line = { alert_id: mail.alertId, org_id: mail.orgId, attempt: mail.attempt, outcome: outcome.kind };
     if (outcome.kind === 'failed') {
       this.use.metrics.add(ATTEMPTS, { outcome: outcome.retryAtMs === undefined ? 'exhausted' : 'retry' });

@@ -22,11 +22,24 @@ export function senderOf(smtpUrl: string): string {
   return searchParams.get('from') ?? (user.includes('@') ? user : `gapless@${hostname}`);
 }
 
+/** Whether what is sent to the host stays on this machine. */
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
+}
+
+/** Whether the server refused STARTTLS. A certificate that is not valid has no response. */
+function isWithoutStartTls(error: unknown): boolean {
+  const { command, response } = error as { readonly command?: string; readonly response?: string };
+  return command === 'STARTTLS' && response !== undefined;
+}
+
 /**
  * Connects to the SMTP server of the url: `smtps://` uses TLS from the start, `smtp://` uses STARTTLS if it is offered.
+ * With a password, the server must offer it: otherwise anyone on the way could remove the offer, and read the password.
  */
 export function createMailTransport(smtpUrl: string): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
+  const requiresTls = protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
   // Imported here, so that a process that sends no mails does not load it.
   const opening = import('nodemailer').then(({ createTransport }) =>
     createTransport({
@@ -34,6 +47,7 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       host: hostname.replace(/^\[|\]$/g, ''),
       ...(port === '' ? {} : { port: Number(port) }),
       secure: protocol === 'smtps:',
+      requireTLS: requiresTls,
       ...(username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
       maxConnections: CONNECTIONS,
       // `MailRounds` alone decides whether a mail is sent again.
@@ -50,7 +64,14 @@ export function createMailTransport(smtpUrl: string): MailTransport {
   return {
     async send(mail) {
       const transport = await opening;
-      await transport.sendMail({ ...mail, to: [...mail.to] });
+      try {
+        await transport.sendMail({ ...mail, to: [...mail.to] });
+      } catch (error) {
+        if (!requiresTls || !isWithoutStartTls(error)) throw error;
+        throw new Error('The mail server takes no STARTTLS, so the password was not sent. Use smtps://.', {
+          cause: error,
+        });
+      }
     },
     async close() {
       (await opening).close();

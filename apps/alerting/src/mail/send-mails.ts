@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
 import { AlertMails } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
-import type { Config, Logger } from '#libs/runtime';
+import { HealthBoard, type Config, type Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
-import { MailRounds } from './mail-rounds.js';
+import { MailRounds, MAILS_PART } from './mail-rounds.js';
 import { createMailTransport, senderOf, type MailTransport } from './mail-transport.js';
 
 const ROUND_EVERY_MS = 1_000;
@@ -21,6 +21,7 @@ export class SendMails extends RegularWork {
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
+    private readonly health: HealthBoard,
   ) {
     super({ everyMs: ROUND_EVERY_MS });
     this.#transport = smtpUrl === null ? null : createMailTransport(smtpUrl);
@@ -32,6 +33,7 @@ export class SendMails extends RegularWork {
       clock,
       logger,
       metrics,
+      health,
     });
   }
 
@@ -49,6 +51,7 @@ export class SendMails extends RegularWork {
   }
 
   protected failed(error: unknown): void {
+    this.health.degraded(MAILS_PART, 'they cannot be looked up: see alerting.mails_wait in the log');
     this.logger.warn({ err: error }, 'alerting.mails_wait');
   }
 }

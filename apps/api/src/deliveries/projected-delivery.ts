@@ -5,7 +5,12 @@ import { DeliveryLog, type DeliveryRecord } from '#libs/postgres';
 
 /** How long an operation waits until the projection shows its effect (contract 5.1). */
 const PATIENCE_MS = 5_000;
-const LOOK_EVERY_MS = 20;
+/** The first wait between two looks. The projection usually shows the effect within this time. */
+const FIRST_WAIT_MS = 20;
+/** Each wait is so many times the one before: the answer comes at most half as late again. */
+const WAIT_GROWTH = 1.5;
+/** The projection is behind by more. Many requests may wait for it then, and it needs Postgres. */
+const LONGEST_WAIT_MS = 250;
 
 /** Waits for the projection, which lags the log by a moment. */
 @Injectable()
@@ -25,11 +30,15 @@ export class ProjectedDelivery {
     isThere: (found: DeliveryRecord) => boolean,
   ): Promise<DeliveryRecord | undefined> {
     const deadline = performance.now() + PATIENCE_MS;
-    while (performance.now() < deadline) {
+    for (let waitMs = FIRST_WAIT_MS; performance.now() < deadline; waitMs = nextWait(waitMs)) {
       const found = await this.log.find(orgId, endpointId, id);
       if (found !== undefined && isThere(found)) return found;
-      await delay(LOOK_EVERY_MS);
+      await delay(waitMs);
     }
     return undefined;
   }
+}
+
+function nextWait(waitMs: number): number {
+  return Math.min(LONGEST_WAIT_MS, waitMs * WAIT_GROWTH);
 }

@@ -1,12 +1,12 @@
 import { Controller, HttpCode, Param, Post } from '@nestjs/common';
-import type { EndpointId, OrgId } from '#libs/domain';
+import { derivedRecoveryId, type EndpointId, type OrgId } from '#libs/domain';
 import type { AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { RecoverDeliveriesDto } from './recover-deliveries.dto.js';
 import { Recoveries, type Recovered } from './recoveries.js';
 
@@ -24,7 +24,9 @@ export class RecoverDeliveriesController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @JsonBody(RecoverDeliveriesDto) body: RecoverDeliveriesDto,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ): Promise<{ readonly data: Recovered }> {
-    return { data: await this.recoveries.recover(orgId, id, body, actor) };
+    const once = seed === null ? undefined : ({ id: derivedRecoveryId(seed), ifBegun: 'answer' } as const);
+    return { data: await this.recoveries.recover(orgId, id, body, actor, once) };
   }
 }

@@ -18,6 +18,7 @@ import {
   type EndpointRecord,
   type RecoveryOrder,
   type RecoveryRecord,
+  NOT_BEGUN,
 } from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, CONFIG, LOGGER, RegularWork, TOPICS } from '#libs/platform';
@@ -49,6 +50,13 @@ export interface Recovered {
   readonly scheduled: number;
 }
 
+/** A recovery that must not begin twice. */
+export interface RecoveryOnce {
+  readonly id: RecoveryId;
+  /** Whether a request for a recovery that has begun is answered with its progress. */
+  readonly ifBegun: 'answer' | 'refuse';
+}
+
 /** Sends events of an endpoint again, or late, in seq order (contract 4.4). Any process goes on with what another left. */
 @Injectable()
 export class Recoveries extends RegularWork {
@@ -74,7 +82,6 @@ export class Recoveries extends RegularWork {
 
   /**
    * Begins a recovery and waits for it for at most 5 s. A dry run only counts, for at most as long.
-   * @param recoveryId of a recovery that must not begin twice
    * @throws GaplessError `validation_failed`, `not_found`, `endpoint_inactive`, `recovery_limit_reached`, `unavailable`
    */
   async recover(
@@ -82,7 +89,7 @@ export class Recoveries extends RegularWork {
     id: EndpointId,
     body: RecoverDeliveriesDto,
     actor: AuditActor,
-    recoveryId = this.identifiers.recoveryId(),
+    once: RecoveryOnce = { id: this.identifiers.recoveryId(), ifBegun: 'refuse' },
   ): Promise<Recovered> {
     const order = { orgId, endpointId: id, kinds: recoveryKinds(body), range: recoveryRange(body) };
     const endpoint = await this.endpoints.find(orgId, id);
@@ -90,7 +97,7 @@ export class Recoveries extends RegularWork {
     // A dry run sends nothing, so it also works before the endpoint is enabled.
     if (body.dry_run === true) return this.#count(endpoint, order);
     refuseInactive(endpoint);
-    return this.#begin(recoveryId, order, actor);
+    return this.#begin(once, order, actor);
   }
 
   override async beforeApplicationShutdown(): Promise<void> {
@@ -131,13 +138,18 @@ export class Recoveries extends RegularWork {
     return { id: null, complete: after === null, matched, scheduled: 0 };
   }
 
-  async #begin(id: RecoveryId, order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
+  async #begin({ id, ifBegun }: RecoveryOnce, order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
     const recovery = await this.records.by(actor).begin(id, order, this.#worker, {
       at: new Date(this.clock.now()),
       limit: MOST_OF_ENDPOINT,
     });
     if (recovery === undefined) {
-      if ((await this.records.find(order.orgId, id)) !== undefined) throw begunBefore(id);
+      const begun = await this.records.find(order.orgId, id);
+      if (begun !== undefined && begun.error !== NOT_BEGUN) {
+        if (ifBegun === 'refuse') throw begunBefore(id);
+        const { status, matched, scheduled } = begun;
+        return { id, complete: status === 'done', matched, scheduled };
+      }
       throw new GaplessError(
         'recovery_limit_reached',
         `${MOST_OF_ENDPOINT} recoveries of the endpoint are running. Wait for one, or stop one.`,
@@ -154,7 +166,7 @@ export class Recoveries extends RegularWork {
       if (run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
       await this.records.end(recovery, this.#worker, {
         status: 'failed',
-        error: 'unavailable',
+        error: NOT_BEGUN,
         at: new Date(this.clock.now()),
       });
       throw error;

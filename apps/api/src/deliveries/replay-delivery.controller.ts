@@ -5,7 +5,7 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { DeliveryIdPipe } from './delivery-id.pipe.js';
 import { deliveryJson } from './delivery.presenter.js';
 import { Replays } from './replays.js';
@@ -24,7 +24,8 @@ export class ReplayDeliveryController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
-    return { data: deliveryJson(await this.replays.replay(orgId, id, deliveryId, actor)) };
+    return { data: deliveryJson(await this.replays.replay(orgId, id, deliveryId, actor, seed)) };
   }
 }

@@ -43,10 +43,17 @@ export class Replays {
   ) {}
 
   /**
+   * @param seed the same when the request is repeated, so that it is one replay; `null` for another replay each time
    * @returns the delivery as the request leaves it
    * @throws GaplessError `not_found`, `endpoint_inactive`, `event_pruned`, `unavailable`
    */
-  async replay(orgId: OrgId, id: EndpointId, deliveryId: DeliveryId, actor: AuditActor): Promise<DeliveryRecord> {
+  async replay(
+    orgId: OrgId,
+    id: EndpointId,
+    deliveryId: DeliveryId,
+    actor: AuditActor,
+    seed: string | null = null,
+  ): Promise<DeliveryRecord> {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     const delivery = await this.log.find(orgId, id, deliveryId);
@@ -64,16 +71,17 @@ export class Replays {
       throw new GaplessError('event_pruned', 'The event is older than the retention, so it cannot be sent again.');
     }
     const lastAttemptEndMs = await this.log.lastAttemptEndMs(orgId, delivery);
+    // The audit entry comes first, so that nothing is sent again without one. It also keeps the run of the request.
+    const details = { endpoint_id: id, run: delivery.run + 1 };
+    const { run } = await this.audit.append(
+      actor,
+      { orgId, action: 'delivery.replayed', target: deliveryId, details },
+      seed,
+    );
+    if (run <= delivery.run) return delivery;
     const nowMs = this.clock.now();
-    const replayed: Replayed = {
-      type: 'replayed',
-      delivery,
-      run: delivery.run + 1,
-      atMs: replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs),
-    };
-    // The audit entry comes first, so that nothing is sent again without one.
-    const details = { endpoint_id: id };
-    await this.audit.append(actor, { orgId, action: 'delivery.replayed', target: deliveryId, details });
+    const atMs = replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs);
+    const replayed: Replayed = { type: 'replayed', delivery, run, atMs };
     await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
     await this.projected.of(orgId, id, deliveryId, replayed.run);
     return requestedDelivery(delivery, replayed);

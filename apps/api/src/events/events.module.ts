@@ -31,6 +31,6 @@ import { StreamRoom } from './streams/stream-room.js';
     StreamPages,
     StreamRoom,
   ],
-  exports: [FeedFollower, FeedHeads, OpenStreams, RequestTraces, SharedReads, StreamPages],
+  exports: [CheckedIds, FeedFollower, FeedHeads, OpenStreams, RequestTraces, SharedReads, StreamPages],
 })
 export class EventsModule {}

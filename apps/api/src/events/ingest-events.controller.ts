@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { derivedEventId, GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
+import { GaplessError, type Clock, type EventId, type InboxEvent } from '#libs/domain';
 import { INGEST_LIMITS, SubmissionParser } from '#libs/event-validation';
 import { eventKey, type EventKey } from '#libs/postgres';
 import { Appender, inboxRecord, type NewRecord, type TopicNames } from '#libs/kafka-log';
@@ -11,6 +11,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { bodyOf } from '../http/body.js';
 import { Limits } from '../http/operation-limits.js';
 import { Idempotency } from '../idempotency/idempotency.js';
+import { seededEventId } from '../idempotency/seeded-event-id.js';
 import { IngestPace } from '../rate-limits/ingest-pace.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { CheckedIds, type IdCheck } from './checked-ids.js';
@@ -66,7 +67,10 @@ export class IngestEventsController {
     const submitted = await this.#parser.parse(body, context);
     // The request was already counted as one event.
     if (submitted.length > 1) await this.rateLimits.count('events', key.quota, submitted.length - 1, reply);
-    const events = submitted.map((event, index) => ({ ...event, id: event.id ?? this.#newId(seed, index) }));
+    const events = submitted.map((event, index) => ({
+      ...event,
+      id: event.id ?? seededEventId(this.identifiers, seed, index),
+    }));
     // A new id that only this request can have need not be looked up.
     const mayBeKnown = seed === null ? events.filter((_, index) => submitted[index]?.id) : events;
     // Turns are taken by organization, so that more keys give nobody a larger share.
@@ -94,10 +98,6 @@ export class IngestEventsController {
       const checkedTo = check === undefined ? {} : { checkedTo: check.checkedTo };
       return [inboxRecord(this.topics.inbox, event, { traceparent, ...checkedTo })];
     });
-  }
-
-  #newId(seed: string | null, index: number): EventId {
-    return seed === null ? this.identifiers.eventId() : derivedEventId('idempotency', seed, String(index));
   }
 
   async #append(records: readonly NewRecord[], caller: string): Promise<void> {

@@ -185,6 +185,8 @@ const endpointHealth: JsonObject = {
     description:
       'Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count.',
   },
+  disabled_at: MAYBE_TIMESTAMP,
+  disabled_reason: MAYBE_TEXT,
 };
 
 const endpointsByStatus: JsonObject = objectOf(
@@ -243,8 +245,6 @@ export const SCHEMAS: JsonObject = {
       last_error: MAYBE_TEXT,
       p50_ms: MAYBE_INTEGER,
       p95_ms: MAYBE_INTEGER,
-      disabled_at: MAYBE_TIMESTAMP,
-      disabled_reason: MAYBE_TEXT,
     }),
   }),
   NewWebhook: bodySchema(CreateWebhookDto),

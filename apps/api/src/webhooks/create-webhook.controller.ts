@@ -1,12 +1,12 @@
 import { Controller, Inject, Post } from '@nestjs/common';
-import { GaplessError, type Clock, type OrgId } from '#libs/domain';
+import { derivedEndpointId, GaplessError, type Clock, type OrgId } from '#libs/domain';
 import { EndpointRecords, SigningKeys, type AuditActor } from '#libs/postgres';
 import { CLOCK, CONFIG } from '#libs/platform';
 import { Identifiers, type Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { checkEventFilter } from './check-event-filter.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
@@ -35,6 +35,7 @@ export class CreateWebhookController {
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateWebhookDto) body: CreateWebhookDto,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
     const filter = body.filter ?? null;
     checkEventFilter(filter, body.events);
@@ -42,11 +43,18 @@ export class CreateWebhookController {
     // Published from now on, and not only from the first push on.
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
     const secret = newSigningSecret();
+    const id = seed === null ? this.identifiers.endpointId() : derivedEndpointId(seed);
+    if (seed !== null) {
+      // An earlier attempt at the request may have created it, and nobody has seen the secret of that.
+      const change = { at: new Date(this.clock.now()), overlapsUntil: null };
+      const created = await this.endpoints.by(actor).replaceSecret(orgId, id, secret, change);
+      if (created !== undefined) return { data: webhookWithSecretJson(created, secret) };
+    }
     const limit = this.config.maxEndpointsPerOrg;
     const logEnd = await this.log.endOf(orgId);
     const created = await this.endpoints.by(actor).create(
       {
-        id: this.identifiers.endpointId(),
+        id,
         orgId,
         name: body.name ?? null,
         description: body.description ?? null,

@@ -6,7 +6,8 @@ import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import type { DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { JsonBody } from '../http/json-body.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
+import { seededEventId } from '../idempotency/seeded-event-id.js';
 import { EndpointIdPipe } from './endpoint-id.pipe.js';
 import { SendExampleDto } from './send-example.dto.js';
 import { TargetedEvents } from './targeted-events.js';
@@ -31,9 +32,11 @@ export class SendExampleController {
     @Param('id', EndpointIdPipe) endpointId: EndpointId,
     @JsonBody(SendExampleDto) { event }: SendExampleDto,
     @Req() request: FastifyRequest,
+    @Seed() seed: string | null,
   ): Promise<{ readonly data: DeliveryJson }> {
-    const id = exampleEventId(this.identifiers.eventId());
+    const id = exampleEventId(seededEventId(this.identifiers, seed));
     const { example } = catalogEntry(event);
-    return { data: await this.targeted.send(request, orgId, endpointId, { id, event, data: example }) };
+    const emitted = { id, event, data: example };
+    return { data: await this.targeted.send(request, orgId, endpointId, emitted, seed !== null) };
   }
 }

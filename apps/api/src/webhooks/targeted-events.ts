@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { deliveryIdOf, type Clock, type EndpointId, type EventId, type EventType, type OrgId } from '#libs/domain';
-import { EndpointRecords } from '#libs/postgres';
+import { EndpointRecords, eventKey } from '#libs/postgres';
 import { Appender, inboxRecord, type TopicNames } from '#libs/kafka-log';
 import { CLOCK, TOPICS } from '#libs/platform';
 import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
 import { requestedDelivery } from '../deliveries/requested-delivery.js';
+import { CheckedIds } from '../events/checked-ids.js';
 import { RequestTraces } from '../events/request-traces.js';
 import { noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';
@@ -26,12 +27,14 @@ export class TargetedEvents {
     private readonly endpoints: EndpointRecords,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
+    private readonly checkedIds: CheckedIds,
     private readonly traces: RequestTraces,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /**
+   * @param mayBeKnown whether an earlier attempt at the request may have emitted the event; then it is not emitted again
    * @returns the delivery as the request set it
    * @throws GaplessError `not_found`, `endpoint_inactive` or `unavailable`
    */
@@ -40,17 +43,22 @@ export class TargetedEvents {
     orgId: OrgId,
     endpointId: EndpointId,
     { id, event, data }: TargetedEvent,
+    mayBeKnown: boolean,
   ): Promise<DeliveryJson> {
     const endpoint = await this.endpoints.find(orgId, endpointId);
     if (endpoint === undefined) throw noSuchEndpoint();
     refuseInactive(endpoint);
+    const checked = await this.checkedIds.check(mayBeKnown ? [{ orgId, id }] : []);
+    const check = checked.get(eventKey(orgId, id));
     const now = new Date(this.clock.now()).toISOString();
     const submitted = { id, event, occurredAt: now, orgId, widgetId: null, dataJson: JSON.stringify(data) };
-    await this.traces.trace('test', request, (traceparent) =>
-      appendOrRefuse(this.appender, [
-        inboxRecord(this.topics.inbox, submitted, { traceparent, targetEndpoint: endpointId }),
-      ]),
-    );
+    if (check?.kind !== 'known') {
+      await this.traces.trace('test', request, (traceparent) => {
+        const checkedTo = check === undefined ? {} : { checkedTo: check.checkedTo };
+        const context = { traceparent, targetEndpoint: endpointId, ...checkedTo };
+        return appendOrRefuse(this.appender, [inboxRecord(this.topics.inbox, submitted, context)]);
+      });
+    }
     const delivery = await this.projected.of(orgId, endpointId, deliveryIdOf(id, endpointId), 0);
     if (delivery === undefined) return notYetProjected(id, event, endpointId, now);
     return deliveryJson(requestedDelivery(delivery, { type: 'scheduled', delivery }));

@@ -5,7 +5,8 @@ import { Identifiers } from '#libs/runtime';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import type { DeliveryJson } from '../deliveries/delivery.presenter.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
+import { seededEventId } from '../idempotency/seeded-event-id.js';
 import { EndpointIdPipe } from './endpoint-id.pipe.js';
 import { TargetedEvents } from './targeted-events.js';
 
@@ -25,10 +26,10 @@ export class TestWebhookController {
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Req() request: FastifyRequest,
+    @Seed() seed: string | null,
   ): Promise<{ readonly data: DeliveryJson }> {
     const data = { message: 'This is a test delivery.', endpoint_id: id };
-    return {
-      data: await this.targeted.send(request, orgId, id, { id: this.identifiers.eventId(), event: 'test', data }),
-    };
+    const event = { id: seededEventId(this.identifiers, seed), event: 'test', data } as const;
+    return { data: await this.targeted.send(request, orgId, id, event, seed !== null) };
   }
 }

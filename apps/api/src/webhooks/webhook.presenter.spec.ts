@@ -4,6 +4,7 @@ import { endpointStatus, endpointStatusJson } from './webhook.presenter.js';
 
 const active = {
   isActive: true,
+  disabledAt: null,
   disabledReason: null,
   failureCount: 0,
   lastTriggeredAt: new Date(0),
@@ -31,7 +32,13 @@ describe('the status of an endpoint', () => {
   });
 
   it('comes with all that failed recently, also before it was enabled', () => {
-    const json = { status: 'healthy', recent_deliveries: 20, recent_failed: 20 };
+    const json = {
+      status: 'healthy',
+      recent_deliveries: 20,
+      recent_failed: 20,
+      disabled_at: null,
+      disabled_reason: null,
+    };
     expect(endpointStatusJson(active, recent(20, 20, 0, 0))).toEqual(json);
   });
 });

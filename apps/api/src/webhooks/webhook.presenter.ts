@@ -82,12 +82,14 @@ export function endpointStatus(endpoint: EndpointRecord, recent: RecentDeliverie
   return endpoint.failureCount > 0 ? 'failing' : 'healthy';
 }
 
-/** The status of an endpoint, and the recent deliveries that decide it. */
+/** The status of an endpoint, the recent deliveries that decide it, and since when and why it is disabled. */
 export function endpointStatusJson(endpoint: EndpointRecord, recent: RecentDeliveries | undefined) {
   return {
     status: endpointStatus(endpoint, recent),
     recent_deliveries: recent?.tried ?? 0,
     recent_failed: recent?.failed ?? 0,
+    disabled_at: isoTime(endpoint.disabledAt),
+    disabled_reason: endpoint.disabledReason,
   };
 }
 
@@ -108,8 +110,6 @@ export function webhookHealthJson(
     last_error: health.lastError,
     p50_ms: health.p50Ms,
     p95_ms: health.p95Ms,
-    disabled_at: isoTime(endpoint.disabledAt),
-    disabled_reason: endpoint.disabledReason,
   };
 }
 

@@ -2247,6 +2247,9 @@ export interface components {
                 recent_deliveries: number;
                 /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
+                /** Format: date-time */
+                disabled_at: string | null;
+                disabled_reason: string | null;
                 delivered_24h: number;
                 failed_attempts_24h: number;
                 /** @description Deliveries that wait for their next attempt, at most 10,000. */
@@ -2260,9 +2263,6 @@ export interface components {
                 last_error: string | null;
                 p50_ms: number | null;
                 p95_ms: number | null;
-                /** Format: date-time */
-                disabled_at: string | null;
-                disabled_reason: string | null;
             };
         };
         NewWebhook: {
@@ -3087,6 +3087,9 @@ export interface components {
                 recent_deliveries: number;
                 /** @description Of these, those that failed or are being retried. For the status, only events since the endpoint was enabled count. */
                 recent_failed: number;
+                /** Format: date-time */
+                disabled_at: string | null;
+                disabled_reason: string | null;
             };
             /** @description Oldest first. The last one is not over yet. */
             buckets: {

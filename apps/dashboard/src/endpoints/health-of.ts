@@ -45,6 +45,16 @@ export function hasFailedMuch({
   return status === 'failing' || (isActive && failed > tried * TOLERATED_SHARE);
 }
 
+const AUTO_DISABLED: Readonly<Record<string, string>> = {
+  consecutive_failures: 'too many failed attempts in a row',
+  gone: 'the endpoint answered 410 Gone',
+};
+
+/** Returns why an endpoint was disabled automatically; `undefined` if it was not. */
+export function autoDisabledText(reason: string | null): string | undefined {
+  return AUTO_DISABLED[reason ?? ''];
+}
+
 /** `3 failed attempts in a row` */
 export function inARowText(failures: number): string {
   return failures === 1 ? '1 failed attempt in a row' : `${failures.toLocaleString()} failed attempts in a row`;

@@ -8,7 +8,7 @@ import { shortNumber, wholeNumber } from '../charts/scale.js';
 import { Sparkline } from '../charts/sparkline.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { byUrgency, failedText, healthOf, inARowText } from '../endpoints/health-of.js';
+import { autoDisabledText, byUrgency, failedText, healthOf, inARowText } from '../endpoints/health-of.js';
 import { WINDOWS, type Window } from '../overview/overview-search.js';
 import { useScope } from '../session/use-session.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
@@ -21,7 +21,7 @@ import { Segments } from '../ui/segments.js';
 import { SkeletonBlock, SkeletonTiles } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { Tile, Tiles } from '../ui/tile.js';
-import { Ago } from '../ui/time.js';
+import { Ago, Time } from '../ui/time.js';
 import './overview.css';
 
 const WINDOW_TEXTS: Readonly<Record<Window, string>> = { 15: '15 min', 60: '1 h', 360: '6 h', 1_440: '24 h' };
@@ -111,7 +111,12 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
             <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }}>
               <Name>{endpointTitle(endpoint)}</Name>
             </Link>
-            <span>{brokenText(endpoint, activity)}</span>
+            <span>
+              <BrokenText
+                endpoint={endpoint}
+                health={activity.find(({ endpoint_id: id }) => id === endpoint.id)?.health}
+              />
+            </span>
           </li>
         ))}
       </ul>
@@ -120,10 +125,22 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
   );
 }
 
-function brokenText(endpoint: Endpoint, activity: readonly Activity[]): string {
-  if (!endpoint.is_active) return 'receives nothing until it is enabled';
-  const known = activity.find(({ endpoint_id: id }) => id === endpoint.id);
-  return (known && failedText(known.health)) ?? inARowText(endpoint.failure_count);
+/** Shows why the endpoint does not get its events. The list of endpoints may be newer than their activity. */
+function BrokenText({
+  endpoint,
+  health,
+}: {
+  readonly endpoint: Endpoint;
+  readonly health: Activity['health'] | undefined;
+}) {
+  if (endpoint.is_active) return (health && failedText(health)) ?? inARowText(endpoint.failure_count);
+  const why = autoDisabledText(health?.disabled_reason ?? null);
+  if (!health?.disabled_at || why === undefined) return 'receives nothing until it is enabled';
+  return (
+    <>
+      since <Time iso={health.disabled_at} />: {why}
+    </>
+  );
 }
 
 function ChartCard({ overview }: { readonly overview: Overview }) {

@@ -91,6 +91,11 @@ export function derivedRecoveryId(order: string): RecoveryId {
   return `rec_${base32(hash('sha256', order, 'buffer'))}` as RecoveryId;
 }
 
+/** Returns the id of the endpoint that a request creates. It depends on the seed of the request alone. */
+export function derivedEndpointId(seed: string): EndpointId {
+  return `whe_${base32(hash('sha256', seed, 'buffer'))}` as EndpointId;
+}
+
 /** Returns an event id that depends on the key and the text alone. It cannot be computed without the key. */
 export function keyedEventId(key: Buffer, text: string): EventId {
   return `evt_${base32(createHmac('sha256', key).update(text).digest())}` as EventId;

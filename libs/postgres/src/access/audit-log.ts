@@ -80,11 +80,21 @@ interface AuditRow {
 /** The most rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 
-/** Appends an entry in the same transaction as the change. */
-export async function appendAudit(runner: QueryRunner, actor: AuditActor | null, change: AuditedChange): Promise<void> {
+/**
+ * Appends an entry in the same transaction as the change.
+ * @param id of the entry, if it must not be appended twice: a UUID
+ */
+export async function appendAudit(
+  runner: QueryRunner,
+  actor: AuditActor | null,
+  change: AuditedChange,
+  id: string | null = null,
+): Promise<void> {
   await runner.query(
-    `insert into audit_log (org_id, action, target, actor, key_id, session, user_label, address, request_id, details)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `insert into audit_log
+       (org_id, action, target, actor, key_id, session, user_label, address, request_id, details, id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11, gen_random_uuid()))
+     on conflict (id) do nothing`,
     [
       change.orgId,
       change.action,
@@ -96,6 +106,7 @@ export async function appendAudit(runner: QueryRunner, actor: AuditActor | null,
       actor?.address ?? null,
       actor?.requestId ?? null,
       JSON.stringify(withoutTokens(change.details ?? {})),
+      id,
     ],
   );
 }
@@ -104,9 +115,24 @@ export async function appendAudit(runner: QueryRunner, actor: AuditActor | null,
 export class AuditLog {
   constructor(private readonly store: Store) {}
 
-  /** Appends an action that changes no row, such as a request that is then sent to Kafka. */
-  async append(actor: AuditActor, change: AuditedChange & { readonly orgId: OrgId }): Promise<void> {
-    await this.store.forOrg(change.orgId, (runner) => appendAudit(runner, actor, change));
+  /**
+   * Appends an action that changes no row, such as a request that is then sent to Kafka.
+   * @param id a UUID that is the same when the request is repeated, so that it has one entry; `null` for an entry each time
+   * @returns the details of the entry; those of the first time, if it was appended before
+   */
+  async append<Details extends AuditDetails>(
+    actor: AuditActor,
+    change: AuditedChange & { readonly orgId: OrgId; readonly details: Details },
+    id: string | null = null,
+  ): Promise<Details> {
+    return this.store.forOrg(change.orgId, async (runner) => {
+      await appendAudit(runner, actor, change, id);
+      if (id === null) return change.details;
+      const [entry] = (await runner.query('select details from audit_log where id = $1', [id])) as {
+        details: Details;
+      }[];
+      return entry?.details ?? change.details;
+    });
   }
 
   /**

@@ -8,6 +8,9 @@ import type { RecoveryKind, RecoveryRange } from './recovery-source.js';
 export const RECOVERY_STATUSES = ['running', 'done', 'stopped', 'failed'] as const;
 export type RecoveryStatus = (typeof RECOVERY_STATUSES)[number];
 
+/** The error of a recovery that scheduled nothing because the log was away. The same recovery can begin again. */
+export const NOT_BEGUN = 'unavailable';
+
 /** What a recovery sends again. */
 export interface RecoveryOrder {
   readonly orgId: OrgId;
@@ -124,9 +127,12 @@ export class RecoveryRecords {
          select $1, $2, $3, $4, $5, $6, $7, ${head}, $8, $9,
            now() + ${LEASE}
          where (select count(*) from recoveries where endpoint_id = $3 and status = 'running') < $10
-         on conflict (id) do nothing
+         on conflict (id) do update set
+           status = 'running', error = null, ended_at = null, through_seq = excluded.through_seq,
+           created_at = excluded.created_at, worker = excluded.worker, leased_until = excluded.leased_until
+         where recoveries.error = $11
          returning ${COLUMNS}`,
-        [id, orgId, endpointId, kinds, range.sinceSeq, range.since, range.until, at, worker, limit],
+        [id, orgId, endpointId, kinds, range.sinceSeq, range.since, range.until, at, worker, limit, NOT_BEGUN],
       )) as RecoveryRow[];
       if (row === undefined) return undefined;
       const details = { recovery: id, kinds, since_seq: range.sinceSeq, since: range.since, until: range.until };

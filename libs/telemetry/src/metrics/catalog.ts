@@ -91,6 +91,11 @@ export const METRICS = {
     help: 'Settings of topics that break a promise since somebody altered them. Should be 0.',
     labels: [],
   },
+  gapless_partitions_failing: {
+    kind: 'gauge',
+    help: 'Partitions whose batch failed, and has not succeeded since then.',
+    labels: ['group'],
+  },
   gapless_partitions_stopped: {
     kind: 'gauge',
     help: 'Partitions that stopped and wait for an operator. Should be 0.',

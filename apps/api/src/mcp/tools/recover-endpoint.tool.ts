@@ -45,8 +45,8 @@ export class RecoverEndpointTool {
         if (confirmed === undefined) {
           throw new GaplessError('validation_failed', 'The confirmation is over, or is one of other arguments.');
         }
-        const id = derivedRecoveryId(confirmed);
-        return own({ dry_run: false, ...(await this.recoveries.recover(orgId, endpointId, body, actor, id)) });
+        const once = { id: derivedRecoveryId(confirmed), ifBegun: 'refuse' } as const;
+        return own({ dry_run: false, ...(await this.recoveries.recover(orgId, endpointId, body, actor, once)) });
       }
       const recovered = await this.recoveries.recover(orgId, endpointId, body, actor);
       return own({

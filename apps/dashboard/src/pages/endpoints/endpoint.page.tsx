@@ -13,7 +13,7 @@ import { useTestEndpoint } from '../../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../../endpoints/endpoint-actions.js';
 import { deliveryFacts } from '../../endpoints/delivery/delivery-facts.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
-import { failedText, hasFailedMuch, inARowText } from '../../endpoints/health-of.js';
+import { autoDisabledText, failedText, hasFailedMuch, inARowText } from '../../endpoints/health-of.js';
 import { familiesOf } from '../../endpoints/event-families.js';
 import { RecoverDialog } from '../../endpoints/recover-dialog.js';
 import { scopeText } from '../../endpoints/subscription-text.js';
@@ -40,10 +40,6 @@ import './endpoint.css';
 const route = getRouteApi('/inside/endpoints/$endpointId');
 
 const BACK = { link: { to: '/endpoints' }, text: 'Endpoints' } as const;
-const AUTO_DISABLED: Readonly<Record<string, string>> = {
-  consecutive_failures: 'Disabled automatically: too many failed attempts in a row',
-  gone: 'Disabled automatically: the endpoint answered 410 Gone',
-};
 
 export function EndpointPage() {
   const { endpointId } = route.useParams();
@@ -142,13 +138,13 @@ function DisabledNotice({
 }) {
   const lack = useLack('webhooks:write');
   const { disabled_at: at, disabled_reason: reason, last_error: lastError } = endpoint.health;
-  const automatically = AUTO_DISABLED[reason ?? ''];
-  const isAutomatic = automatically !== undefined;
+  const why = autoDisabledText(reason);
+  const isAutomatic = why !== undefined;
   return (
     <Notice
       tone={isAutomatic ? 'bad' : 'off'}
       icon="pause"
-      title={automatically ?? 'Paused: receives no pushes'}
+      title={isAutomatic ? `Disabled automatically: ${why}` : 'Paused: receives no pushes'}
       actions={
         <Button look="solid" icon="recover" reason={lack} onClick={onRecover}>
           Enable and recover …

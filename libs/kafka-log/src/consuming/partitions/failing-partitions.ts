@@ -12,6 +12,7 @@ export class FailingPartitions {
     private readonly health: HealthBoard,
   ) {
     metrics.add('gapless_batch_failures_total', { group: consumer.group }, 0);
+    this.#count();
   }
 
   /** @returns how long to wait before the next try, milliseconds */
@@ -22,6 +23,7 @@ export class FailingPartitions {
     this.#failures.set(part, failures);
     const waitMs = backOffMs(failures);
     this.metrics.add('gapless_batch_failures_total', { group });
+    this.#count();
     this.health.waiting(part, `the batch at offset ${offset} cannot be handled yet`);
     this.logger.warn(
       { group: groupId, topic, partition, offset, failures, wait_ms: waitMs, err: error },
@@ -32,13 +34,20 @@ export class FailingPartitions {
 
   succeeded(topic: string, partition: number): void {
     const part = this.#partOf(topic, partition);
-    if (this.#failures.delete(part)) this.health.forget(part);
+    if (!this.#failures.delete(part)) return;
+    this.health.forget(part);
+    this.#count();
   }
 
   /** Forgets all partitions: they moved to other members, or will fail again. */
   clear(): void {
     for (const part of this.#failures.keys()) this.health.forget(part);
     this.#failures.clear();
+    this.#count();
+  }
+
+  #count(): void {
+    this.metrics.set('gapless_partitions_failing', { group: this.consumer.group }, this.#failures.size);
   }
 
   #partOf(topic: string, partition: number): string {

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { SMTPServer } from 'smtp-server';
+import { makeCertificates } from '../../../../libs/destinations/src/http/testing/certificates.js';
+import { createMailTransport } from './mail-transport.js';
+import type { StaffMail } from './staff-mail.js';
+
+const MAIL: StaffMail = {
+  from: { name: 'Gapless', address: 'alerts@gapless.example' },
+  to: ['mara@example.com'],
+  subject: 'A chat waits',
+  text: 'A chat waits.',
+  html: '<p>A chat waits.</p>',
+  messageId: '<1@gapless.example>',
+  priority: 'normal',
+  headers: {},
+};
+
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A transport to a new mail server, which this machine reaches under the name of the host. */
+async function transportTo(host: string, auth: string, offersTls: boolean) {
+  const passwords: string[] = [];
+  let mails = 0;
+  const smtp = new SMTPServer({
+    authOptional: true,
+    allowInsecureAuth: true,
+    ...(offersTls ? makeCertificates().selfSigned : { disabledCommands: ['STARTTLS'] }),
+    onAuth(given, _session, callback) {
+      passwords.push(given.password ?? '');
+      callback(null, { user: given.username });
+    },
+    onData(stream, _session, callback) {
+      stream.resume();
+      stream.on('end', () => {
+        mails++;
+        callback();
+      });
+    },
+  });
+  // A client that breaks the connection off is no failure of the server.
+  smtp.on('error', () => undefined);
+  smtp.listen(0, '0.0.0.0');
+  await once(smtp.server, 'listening');
+  const transport = createMailTransport(`smtp://${auth}${host}:${(smtp.server.address() as AddressInfo).port}`);
+  closing.push(
+    () =>
+      new Promise((resolve) => {
+        smtp.close(resolve);
+      }),
+    () => transport.close(),
+  );
+  return { send: () => transport.send(MAIL), passwords, mails: () => mails };
+}
+
+// Linux takes 0.0.0.0 for this machine, and it is no address of the loopback.
+const ELSEWHERE = '0.0.0.0';
+
+describe('a mail server at smtp:// that does not offer STARTTLS', () => {
+  it('gets no password', async () => {
+    const { send, passwords, mails } = await transportTo(ELSEWHERE, 'mara:secret@', false);
+    await expect(send()).rejects.toThrow(
+      'The mail server takes no STARTTLS, so the password was not sent. Use smtps://.',
+    );
+    expect([passwords, mails()]).toEqual([[], 0]);
+  });
+
+  it('gets mails without a password', async () => {
+    const { send, passwords, mails } = await transportTo(ELSEWHERE, '', false);
+    await send();
+    expect([passwords, mails()]).toEqual([[], 1]);
+  });
+
+  it.each(['127.0.0.1', 'localhost'])('gets the password on this machine: %s', async (host) => {
+    const { send, passwords, mails } = await transportTo(host, 'mara:secret@', false);
+    await send();
+    expect([passwords, mails()]).toEqual([['secret'], 1]);
+  });
+});
+
+it('a mail server with a certificate that is not valid gets no password, and the error says why', async () => {
+  const { send, passwords } = await transportTo(ELSEWHERE, 'mara:secret@', true);
+  await expect(send()).rejects.toThrow(/certificate/);
+  expect(passwords).toEqual([]);
+});
