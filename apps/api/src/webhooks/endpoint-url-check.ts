@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { EndpointAuth } from '#libs/domain';
 import { urlCheck } from '#libs/destinations';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
@@ -14,8 +15,14 @@ export class EndpointUrlCheck {
   }
 
   /** @throws GaplessError `url_invalid`, `url_not_https`, `url_private_network`, `url_unresolvable` */
-  async check(url: string): Promise<void> {
+  async check(url: string, pointer = '#/url'): Promise<void> {
     const verdict = await this.#check(url);
-    if (!verdict.ok) throw errorOf(verdict.code, [{ pointer: '#/url', code: verdict.code, detail: verdict.detail }]);
+    if (!verdict.ok) throw errorOf(verdict.code, [{ pointer, code: verdict.code, detail: verdict.detail }]);
+  }
+
+  /** Checks the urls of an endpoint that a request gives. @throws GaplessError as `check` */
+  async checkAll({ url, auth }: { readonly url?: string; readonly auth?: EndpointAuth | null }): Promise<void> {
+    if (url !== undefined) await this.check(url);
+    if (auth?.type === 'oauth2') await this.check(auth.token_url, '#/auth/token_url');
   }
 }

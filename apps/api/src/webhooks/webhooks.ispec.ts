@@ -50,6 +50,7 @@ describe('webhook endpoints over HTTP', () => {
       last_triggered_at: null,
       header_names: [],
       auth_type: null,
+      oauth2: null,
       legacy_signature: true,
       signatures: ['hmac'],
       respect_retry_after: false,

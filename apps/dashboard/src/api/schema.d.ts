@@ -1999,7 +1999,13 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2055,7 +2061,13 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2148,7 +2160,13 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2211,7 +2229,13 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2282,7 +2306,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             } | null;
-            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
                 type: "basic";
@@ -2292,6 +2316,20 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
+            } | {
+                /** @constant */
+                type: "oauth2";
+                /** Format: uri */
+                token_url: string;
+                client_id: string;
+                client_secret: string;
+                scope?: string;
+                audience?: string;
+                /**
+                 * @default basic
+                 * @enum {string}
+                 */
+                client_auth: "basic" | "body";
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
@@ -2339,7 +2377,7 @@ export interface components {
             headers?: {
                 [key: string]: string | null;
             } | null;
-            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
                 type: "basic";
@@ -2349,6 +2387,20 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
+            } | {
+                /** @constant */
+                type: "oauth2";
+                /** Format: uri */
+                token_url: string;
+                client_id: string;
+                client_secret: string;
+                scope?: string;
+                audience?: string;
+                /**
+                 * @default basic
+                 * @enum {string}
+                 */
+                client_auth: "basic" | "body";
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
@@ -2385,7 +2437,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2442,7 +2494,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2462,7 +2514,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;

@@ -167,6 +167,13 @@ function changedMembers({ isActive: _, settings, customHeaders, ...plain }: Endp
   return customHeaders === undefined ? names : [...names, 'headers'];
 }
 
+const NOTHING_SHOWN = shownHeaders(NO_CUSTOM_HEADERS);
+
+/** Returns what the audit log says of additional headers. */
+function loggedHeaders({ names, auth, oauth2 }: ShownHeaders) {
+  return { headers: names, auth, ...oauth2 };
+}
+
 function isSameOrigin(url: string, other: string): boolean {
   return URL.canParse(url) && URL.canParse(other) && new URL(url).origin === new URL(other).origin;
 }
@@ -275,7 +282,7 @@ export class EndpointRecords {
           url: endpoint.url,
           ...(filter === null ? {} : { filter }),
           ...(endpoint.settings === undefined ? {} : { delivery: withApiNames(changedSettings(settings) ?? {}) }),
-          ...(shown === null ? {} : { headers: shown.names, auth: shown.auth }),
+          ...(shown === null ? {} : loggedHeaders(shown)),
         },
       });
       return {
@@ -321,8 +328,9 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
-      // Looking up the host of the new url takes as long as its name servers like.
-      if (changes.url !== undefined) await refuseEndedOfOrg(runner, this.actor);
+      // Looking up the host of a new url takes as long as its name servers like.
+      if (changes.url !== undefined || changes.customHeaders?.auth?.type === 'oauth2')
+        await refuseEndedOfOrg(runner, this.actor);
       if (changesSubscription(before, changes)) {
         accept({
           events: changes.events ?? before.events,
@@ -361,9 +369,7 @@ export class EndpointRecords {
           ...(plain.url === undefined ? {} : { url: plain.url }),
           ...(plain.filter === undefined ? {} : { filter: plain.filter }),
           ...(settings === undefined ? {} : { delivery: withApiNames(settings) }),
-          ...(custom === undefined
-            ? {}
-            : { headers: custom.customHeadersShown?.names ?? [], auth: custom.customHeadersShown?.auth ?? null }),
+          ...(custom === undefined ? {} : loggedHeaders(custom.customHeadersShown ?? NOTHING_SHOWN)),
         };
         await appendAudit(runner, this.actor, { orgId, action: 'endpoint.changed', target: id, details });
       }

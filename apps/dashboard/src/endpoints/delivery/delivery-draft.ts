@@ -11,6 +11,7 @@ export type ShownDelivery = Pick<
   Endpoint,
   | 'header_names'
   | 'auth_type'
+  | 'oauth2'
   | 'legacy_signature'
   | 'signatures'
   | 'respect_retry_after'
@@ -43,6 +44,7 @@ export type DeliveryChange = Pick<
 export const USUAL_DELIVERY: ShownDelivery = {
   header_names: [],
   auth_type: null,
+  oauth2: null,
   legacy_signature: true,
   signatures: ['hmac'],
   respect_retry_after: false,
@@ -54,6 +56,8 @@ export const USUAL_DELIVERY: ShownDelivery = {
   previous_sequence: false,
   filter: null,
 };
+
+type Auth = NonNullable<EndpointChange['auth']>;
 
 /** The fields of the form as they are typed. */
 export interface DeliveryDraft {
@@ -72,9 +76,14 @@ export interface DeliveryDraft {
   readonly isAsymmetric: boolean;
   /** A line `Name: value` for each header to set, and `Name:` for each to remove. */
   readonly headers: string;
-  readonly auth: 'unchanged' | 'none' | 'basic' | 'bearer';
+  readonly auth: 'unchanged' | 'none' | Auth['type'];
+  /** The user name, or the id of an OAuth client. */
   readonly username: string;
   readonly secret: string;
+  readonly tokenUrl: string;
+  readonly scope: string;
+  readonly audience: string;
+  readonly isSecretInBody: boolean;
 }
 
 export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
@@ -93,8 +102,12 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     isAsymmetric: shown.signatures.includes('ed25519'),
     headers: '',
     auth: shown.auth_type === null ? 'none' : 'unchanged',
-    username: '',
+    username: shown.oauth2?.client_id ?? '',
     secret: '',
+    tokenUrl: shown.oauth2?.token_url ?? '',
+    scope: shown.oauth2?.scope ?? '',
+    audience: '',
+    isSecretInBody: false,
   };
 }
 
@@ -163,7 +176,8 @@ function headersOf(text: string): Record<string, string | null> {
   );
 }
 
-function authOf({ auth, username, secret }: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange, 'auth'> {
+function authOf(draft: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange, 'auth'> {
+  const { auth, username, secret, tokenUrl, scope, audience, isSecretInBody } = draft;
   switch (auth) {
     case 'unchanged':
       return {};
@@ -173,5 +187,17 @@ function authOf({ auth, username, secret }: DeliveryDraft, shown: ShownDelivery)
       return { auth: { type: 'basic', username, password: secret } };
     case 'bearer':
       return { auth: { type: 'bearer', token: secret } };
+    case 'oauth2':
+      return {
+        auth: {
+          type: 'oauth2',
+          token_url: tokenUrl.trim(),
+          client_id: username,
+          client_secret: secret,
+          ...(scope.trim() === '' ? {} : { scope: scope.trim() }),
+          ...(audience.trim() === '' ? {} : { audience: audience.trim() }),
+          ...(isSecretInBody ? { client_auth: 'body' } : {}),
+        },
+      };
   }
 }
