@@ -9,7 +9,7 @@ let suite: DeliverySuite;
 
 beforeAll(async () => {
   suite = await DeliverySuite.start({
-    RETRY_SCHEDULE: '1500ms,2s,2s,2s',
+    RETRY_SCHEDULE: '1500ms,2s,4s,10s,20s',
     DELIVERY_TIMEOUT: '4s',
     // Attempts that share a failure are many.
     AUTO_DISABLE_AFTER: '100000',
@@ -129,12 +129,13 @@ describe('auth of the kind oauth2', () => {
     });
     const to = await aSubscriber(server, settings);
     await to.operator.emit(...eventsOf(10));
+    const refused = 'token: the token endpoint answered 401 invalid_client';
     const failed = await eventually(async () => {
       const [found] = await to.operator.deliveries(to.endpoint.id);
-      expect(found).toMatchObject({ attempts: 1, last_error: 'token: the token endpoint answered 401 invalid_client' });
+      expect(found).toMatchObject({ status: 'pending', last_error: refused });
       return found!;
     });
-    expect(server.received.length).toBeLessThan(5);
+    expect(server.received.length).toBeLessThan(10);
     expect(to.receiver.received).toEqual([]);
     isRight = true;
     await allDelivered(to, 10);
@@ -153,16 +154,12 @@ describe('auth of the kind oauth2', () => {
       expect(server.received.length).toBeGreaterThan(0);
     });
     await other.operator.emit(...eventsOf(20));
-    await allDelivered(other, 20);
-    // The others have not waited for it: it has not given up once.
+    for (const { attempts } of await allDelivered(other, 20)) expect(attempts).toBe(1);
     await eventually(async () => {
       const [found] = await hanging.operator.deliveries(hanging.endpoint.id);
       expect(found?.last_error).toBe('token: the token endpoint failed: no response headers within 2000 ms');
     });
-    const [delivery] = await hanging.operator.deliveries(hanging.endpoint.id);
-    const { attempts_log: log } = await hanging.operator.delivery(hanging.endpoint.id, delivery!.id);
-    const gaveUpAtMs = Date.parse(log[0]!.at) + log[0]!.duration_ms;
-    for (const { atMs } of other.receiver.received) expect(atMs).toBeLessThan(gaveUpAtMs);
+    expect(hanging.receiver.received).toEqual([]);
   });
 
   it.concurrent('fetches nothing for a disabled endpoint', async () => {

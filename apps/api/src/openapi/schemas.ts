@@ -92,6 +92,13 @@ const webhook = {
       { type: 'null' },
     ],
   },
+  client_certificate: {
+    description: 'What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown.',
+    oneOf: [
+      objectOf({ subject: { type: 'string' }, fingerprint: { type: 'string' }, expires_at: TIMESTAMP }),
+      { type: 'null' },
+    ],
+  },
   legacy_signature: legacySignature.schema,
   signatures: signatureKinds.schema,
   respect_retry_after: retryAfterRespect.schema,

@@ -19,6 +19,7 @@ import {
   anArrayOf,
   anIntegerOf,
   anObjectOf,
+  aTextOf,
   described,
   oneOf,
   problem,
@@ -43,6 +44,9 @@ const PASSWORD = /^[^\u0000-\u001f\u007f\p{Surrogate}]*$/u;
 const MAX_USERNAME = 255;
 const MAX_CREDENTIAL = 2_048;
 const MAX_SCOPE = 1_024;
+const MAX_CERTIFICATE = 16 * 1_024;
+/** An RSA key of 4,096 bits takes 3.3 KiB. */
+const MAX_PRIVATE_KEY = 4 * 1_024;
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -146,6 +150,17 @@ export const endpointAuth: MemberRule = {
     return found?.rule.check(auth) ?? [problem('not_allowed', `must be ${AUTH_TYPES.join(' or ')}`, '/type')];
   },
 };
+
+const pemPair = anObjectOf({
+  certificate: required(described(aTextOf(MAX_CERTIFICATE), { description: 'PEM, with those of its chain after it.' })),
+  private_key: required(described(aTextOf(MAX_PRIVATE_KEY), { description: 'PEM: RSA or EC, not encrypted.' })),
+});
+
+/** `EndpointUrlCheck` checks whether TLS can present it. */
+export const clientCertificate = described(pemPair, {
+  description:
+    'Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https.',
+});
 
 export const legacySignature = described(aBoolean, {
   description: 'Whether `X-Webhook-Signature` is sent. Default true.',

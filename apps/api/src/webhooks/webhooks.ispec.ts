@@ -51,6 +51,7 @@ describe('webhook endpoints over HTTP', () => {
       header_names: [],
       auth_type: null,
       oauth2: null,
+      client_certificate: null,
       legacy_signature: true,
       signatures: ['hmac'],
       respect_retry_after: false,

@@ -2006,6 +2006,13 @@ export interface components {
                 client_id: string;
                 scope: string | null;
             } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2067,6 +2074,13 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
@@ -2167,6 +2181,13 @@ export interface components {
                 client_id: string;
                 scope: string | null;
             } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2235,6 +2256,13 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
@@ -2331,6 +2359,13 @@ export interface components {
                  */
                 client_auth: "basic" | "body";
             } | null;
+            /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
+            client_certificate?: {
+                /** @description PEM, with those of its chain after it. */
+                certificate: string;
+                /** @description PEM: RSA or EC, not encrypted. */
+                private_key: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2401,6 +2436,13 @@ export interface components {
                  * @enum {string}
                  */
                 client_auth: "basic" | "body";
+            } | null;
+            /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
+            client_certificate?: {
+                /** @description PEM, with those of its chain after it. */
+                certificate: string;
+                /** @description PEM: RSA or EC, not encrypted. */
+                private_key: string;
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;

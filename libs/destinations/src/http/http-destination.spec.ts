@@ -52,6 +52,20 @@ describe('an attempt by HTTP', () => {
     expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
   });
 
+  it('presents the client certificate of its endpoint', async () => {
+    outcome = answered(200);
+    const certificate = { certificate: 'c', private_key: 'k' };
+    await aDestination((request) => {
+      posts.push(request);
+      return Promise.resolve(outcome);
+    }).attempt(due, { ...TARGET, certificate }, new AbortController().signal);
+    await attempt();
+    expect(posts.map(({ identity }) => identity)).toEqual([
+      { ...certificate, endpointId: due.delivery.endpointId },
+      undefined,
+    ]);
+  });
+
   it.each([200, 201, 204, 299])('succeeds with %d (contract 4.1)', async (status) => {
     outcome = answered(status);
     expect(await attempt()).toEqual({

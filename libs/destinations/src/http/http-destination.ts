@@ -63,9 +63,11 @@ export class HttpDestination implements Destination {
     onSent?: () => void,
   ): Promise<AttemptOutcome> {
     const isBatch = target.mcp === undefined && batchLimit(target.settings) !== null;
+    const { certificate } = target;
     const outcome = await this.client.post({
       url: target.url,
       ...this.#messageOf(due, target),
+      identity: certificate && { ...certificate, endpointId: due.delivery.endpointId },
       needsBody: isBatch,
       timeoutMs,
       signal,

@@ -48,6 +48,18 @@ describe('custom headers', () => {
     expect(changeHeaders(NO_CUSTOM_HEADERS, both)).toMatchObject({ ok: false, member: 'auth' });
   });
 
+  it('stay beside a client certificate, which is replaced or removed as a whole', () => {
+    const certificate = { certificate: 'c', private_key: 'k' };
+    expect(changeHeaders(BEFORE, { certificate })).toEqual({ ok: true, custom: { ...BEFORE, certificate } });
+    const custom = { ...BEFORE, certificate };
+    expect(changeHeaders(custom, { headers: null })).toEqual({
+      ok: true,
+      custom: { ...NO_CUSTOM_HEADERS, certificate },
+    });
+    expect(changeHeaders(custom, { certificate: null })).toEqual({ ok: true, custom: BEFORE });
+    expect(sentHeaders(custom)).toEqual(sentHeaders(BEFORE));
+  });
+
   it('are refused beyond their limits', () => {
     const many = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${from + index}`, '1']));

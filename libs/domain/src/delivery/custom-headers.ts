@@ -1,3 +1,5 @@
+import { shownCertificate, type ClientCertificate, type ShownCertificate } from './client-certificate.js';
+
 /**
  * Pushes carry a token that is fetched by the client credentials grant (RFC 6749, 4.4). The members are named as in
  * requests and in what is stored.
@@ -27,6 +29,8 @@ export const AUTH_TYPES = ['basic', 'bearer', 'oauth2'] as const satisfies reado
 export interface CustomHeaders {
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: EndpointAuth | null;
+  /** Missing unless pushes present one. */
+  readonly certificate?: ClientCertificate;
 }
 
 /** The part of the custom headers that may be shown. */
@@ -35,14 +39,16 @@ export interface ShownHeaders {
   readonly auth: EndpointAuth['type'] | null;
   /** Missing unless `auth` is `oauth2`. */
   readonly oauth2?: ShownOAuth2;
+  readonly certificate?: ShownCertificate;
 }
 
 export type ShownOAuth2 = Pick<OAuth2Client, 'token_url' | 'client_id'> & { readonly scope: string | null };
 
-/** A change of custom headers. Missing members stay unchanged; `null` removes a header, all of them, or `auth`. */
+/** A change of custom headers. Missing members stay unchanged; `null` removes a header, all of them, or another member. */
 export interface CustomHeadersChange {
   readonly headers?: Readonly<Record<string, string | null>> | null;
   readonly auth?: EndpointAuth | null;
+  readonly certificate?: ClientCertificate | null;
 }
 
 export const NO_CUSTOM_HEADERS: CustomHeaders = { headers: {}, auth: null };
@@ -89,7 +95,12 @@ export function changeHeaders(before: CustomHeaders, change: CustomHeadersChange
   if (auth !== null && headers.has('authorization')) {
     return { ok: false, member: 'auth', detail: 'must not be set together with the header Authorization' };
   }
-  const custom = { headers: Object.fromEntries(headers.values()), auth };
+  const certificate = change.certificate === undefined ? before.certificate : (change.certificate ?? undefined);
+  const custom = {
+    headers: Object.fromEntries(headers.values()),
+    auth,
+    ...(certificate === undefined ? {} : { certificate }),
+  };
   const bytes = Object.entries(sentHeaders(custom)).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (bytes > MAX_CUSTOM_BYTES) {
     return { ok: false, member: 'headers', detail: `must not be longer than ${MAX_CUSTOM_BYTES} bytes together` };
@@ -97,8 +108,12 @@ export function changeHeaders(before: CustomHeaders, change: CustomHeadersChange
   return { ok: true, custom };
 }
 
-export function shownHeaders({ headers, auth }: CustomHeaders): ShownHeaders {
-  const shown = { names: Object.keys(headers), auth: auth?.type ?? null };
+export function shownHeaders({ headers, auth, certificate }: CustomHeaders): ShownHeaders {
+  const shown = {
+    names: Object.keys(headers),
+    auth: auth?.type ?? null,
+    ...(certificate === undefined ? {} : { certificate: shownCertificate(certificate) }),
+  };
   if (auth?.type !== 'oauth2') return shown;
   return { ...shown, oauth2: { token_url: auth.token_url, client_id: auth.client_id, scope: auth.scope ?? null } };
 }

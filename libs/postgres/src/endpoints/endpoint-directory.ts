@@ -276,8 +276,13 @@ function signsAsymmetrically(settings: Partial<DeliverySettings> | null): boolea
   return settings?.signatures?.includes('ed25519') === true;
 }
 
-function toSent(custom: CustomHeaders): Pick<Target, 'headers' | 'oauth2'> {
-  return { headers: sentHeaders(custom), ...(custom.auth?.type === 'oauth2' ? { oauth2: custom.auth } : {}) };
+function toSent(custom: CustomHeaders): Pick<Target, 'headers' | 'oauth2' | 'certificate'> {
+  const { auth, certificate } = custom;
+  return {
+    headers: sentHeaders(custom),
+    ...(auth?.type === 'oauth2' ? { oauth2: auth } : {}),
+    ...(certificate === undefined ? {} : { certificate }),
+  };
 }
 
 function toPeriod(row: InactiveRow): InactivePeriod {

@@ -79,6 +79,18 @@ describe('the delivery settings of the form', () => {
     expect(deliveryChange(basic, USUAL_DELIVERY)).toEqual({ auth: { type: 'basic', username: 'u', password: 'p' } });
   });
 
+  it('set, replace and remove the client certificate', () => {
+    const client_certificate = { subject: 'CN=a', fingerprint: 'AB', expires_at: '2027-01-02T03:04:05.000Z' };
+    const shown: ShownDelivery = { ...USUAL_DELIVERY, client_certificate };
+    const draft = deliveryDraft(shown);
+    expect(isUnusual(shown)).toBe(true);
+    expect(deliveryChange(draft, shown)).toEqual({});
+    expect(deliveryChange({ ...draft, certificate: 'c', privateKey: 'k' }, shown)).toEqual({
+      client_certificate: { certificate: 'c', private_key: 'k' },
+    });
+    expect(deliveryChange({ ...draft, removesCertificate: true }, shown)).toEqual({ client_certificate: null });
+  });
+
   it('set OAuth 2 with all that was typed, and show what is known of it', () => {
     const oauth2 = { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' };
     const shown: ShownDelivery = { ...USUAL_DELIVERY, auth_type: 'oauth2', oauth2 };

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointChange } from '../../api/resources.js';
 /** The members of a webhook that the api may refuse in the delivery fields. */
 export const DELIVERY_MEMBERS = [
   ...['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'ordering/batch', 'urgent'],
-  'signatures',
+  ...['signatures', 'client_certificate'],
 ];
 
 /** The delivery settings of an endpoint as they are shown. */
@@ -12,6 +12,7 @@ export type ShownDelivery = Pick<
   | 'header_names'
   | 'auth_type'
   | 'oauth2'
+  | 'client_certificate'
   | 'legacy_signature'
   | 'signatures'
   | 'respect_retry_after'
@@ -29,6 +30,7 @@ export type DeliveryChange = Pick<
   EndpointChange,
   | 'headers'
   | 'auth'
+  | 'client_certificate'
   | 'legacy_signature'
   | 'signatures'
   | 'respect_retry_after'
@@ -45,6 +47,7 @@ export const USUAL_DELIVERY: ShownDelivery = {
   header_names: [],
   auth_type: null,
   oauth2: null,
+  client_certificate: null,
   legacy_signature: true,
   signatures: ['hmac'],
   respect_retry_after: false,
@@ -84,6 +87,10 @@ export interface DeliveryDraft {
   readonly scope: string;
   readonly audience: string;
   readonly isSecretInBody: boolean;
+  /** PEM, if it is set or replaced, with the key. */
+  readonly certificate: string;
+  readonly privateKey: string;
+  readonly removesCertificate: boolean;
 }
 
 export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
@@ -108,12 +115,15 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     scope: shown.oauth2?.scope ?? '',
     audience: '',
     isSecretInBody: false,
+    certificate: '',
+    privateKey: '',
+    removesCertificate: false,
   };
 }
 
 /** Whether the endpoint differs from the defaults. */
 export function isUnusual(shown: ShownDelivery): boolean {
-  if (shown.header_names.length > 0) return true;
+  if (shown.header_names.length > 0 || shown.client_certificate !== null) return true;
   return JSON.stringify(deliveryDraft(shown)) !== JSON.stringify(deliveryDraft(USUAL_DELIVERY));
 }
 
@@ -142,6 +152,7 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
       : { signatures: draft.isAsymmetric ? ['hmac', 'ed25519'] : ['hmac'] }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...authOf(draft, shown),
+    ...certificateOf(draft),
   };
 }
 
@@ -200,4 +211,11 @@ function authOf(draft: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange
         },
       };
   }
+}
+
+function certificateOf(draft: DeliveryDraft): Pick<DeliveryChange, 'client_certificate'> {
+  const { certificate, privateKey, removesCertificate } = draft;
+  if (removesCertificate) return { client_certificate: null };
+  if (certificate.trim() === '' && privateKey.trim() === '') return {};
+  return { client_certificate: { certificate, private_key: privateKey } };
 }

@@ -6,6 +6,7 @@ const UNUSUAL: ShownDelivery = {
   header_names: ['X-Tenant', 'X-Stage'],
   auth_type: 'oauth2',
   oauth2: { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' },
+  client_certificate: { subject: 'CN=gapless', fingerprint: 'AB:CD', expires_at: '2027-01-02T03:04:05.000Z' },
   legacy_signature: false,
   signatures: ['hmac', 'ed25519'],
   respect_retry_after: true,
@@ -37,6 +38,7 @@ describe('the delivery settings', () => {
       'Previous sequence: Sent',
       'Headers: X-Tenant, X-Stage',
       'Authorization: OAuth 2: gapless at https://id.example/token, scope push',
+      'Client certificate: CN=gapless, SHA-256 AB:CD, expires 2027-01-02',
     ]);
   });
 
@@ -49,7 +51,7 @@ describe('the delivery settings', () => {
     expect(deliveryFacts({ ...USUAL_DELIVERY, auth_type })).toEqual([{ name: 'Authorization', text }]);
   });
 
-  // What is shown of OAuth 2 comes with its type.
+  // The client of OAuth 2 comes with its type.
   const alone = Object.keys(UNUSUAL).filter((name) => name !== 'oauth2');
   it.each(alone as (keyof ShownDelivery)[])('show %s by itself', (name) => {
     const shown = { ...USUAL_DELIVERY, [name]: UNUSUAL[name] };

@@ -12,7 +12,7 @@ const ORDERS = { none: undefined, endpoint: 'By sequence number', subject: 'By s
 
 /** Returns the delivery settings that differ from the defaults, in the order of the form. */
 export function deliveryFacts(shown: ShownDelivery): readonly DeliveryFact[] {
-  const { filter, ordering, urgent, header_names: headerNames } = shown;
+  const { filter, ordering, urgent, header_names: headerNames, client_certificate: certificate } = shown;
   const facts: readonly (DeliveryFact | false)[] = [
     filter !== null && { name: 'Filter', text: filter, isCode: true },
     fact('Pace', paceText(shown)),
@@ -25,6 +25,7 @@ export function deliveryFacts(shown: ShownDelivery): readonly DeliveryFact[] {
     shown.previous_sequence && { name: 'Previous sequence', text: 'Sent' },
     headerNames.length > 0 && { name: 'Headers', text: headerNames.join(', ') },
     fact('Authorization', authText(shown)),
+    certificate !== null && { name: 'Client certificate', text: certificateText(certificate) },
   ];
   return facts.filter((one) => one !== false);
 }
@@ -39,6 +40,10 @@ function authText({ auth_type: type, oauth2 }: ShownDelivery): string | undefine
   if (oauth2 === null) return 'OAuth 2';
   const { token_url: url, client_id: id, scope } = oauth2;
   return `OAuth 2: ${id} at ${url}${scope === null ? '' : `, scope ${scope}`}`;
+}
+
+export function certificateText(shown: NonNullable<ShownDelivery['client_certificate']>): string {
+  return `${shown.subject}, SHA-256 ${shown.fingerprint}, expires ${shown.expires_at.slice(0, 10)}`;
 }
 
 function paceText({ max_per_second: perSecond, max_in_flight: inFlight }: ShownDelivery): string | undefined {

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field.js';
 import { AuthFields } from './auth-fields.js';
+import { CertificateFields } from './certificate-fields.js';
 import { DELIVERY_MEMBERS, isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
 import { FilterField } from './filter-field.js';
 import './delivery-fields.css';
@@ -148,6 +149,7 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
           error={problemOf('headers')}
         />
         <AuthFields draft={draft} shown={shown} onChange={change} problemOf={problemOf} />
+        <CertificateFields draft={draft} shown={shown} onChange={change} problemOf={problemOf} />
       </div>
     </details>
   );
