@@ -10,11 +10,14 @@ import { aReceiver, type Receiver } from '../support/receiver.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 
 const PAYLOAD = `payload-${randomBytes(8).toString('hex')}`;
+const TOKEN = `token-${randomBytes(8).toString('hex')}`;
+const CLIENT_SECRET = `client-${randomBytes(8).toString('hex')}`;
 const ANSWER = `answer-${randomBytes(8).toString('hex')}`;
 
 let gapless: GaplessUnderTest;
 let store: Store;
 let receiver: Receiver;
+let tokens: Receiver;
 let service: StageProcess;
 /** What nobody may read in a log, by what it is. */
 const secrets = new Map<string, string>();
@@ -24,6 +27,7 @@ beforeAll(async () => {
     RETRY_SCHEDULE: '50ms',
     SECRET_ENCRYPTION_KEYS: `k:${randomBytes(32).toString('base64')}`,
   });
+  tokens = await aReceiver((_request, response) => response.end(`{"access_token":"${TOKEN}"}`));
   receiver = await aReceiver((request, response) => {
     response.writeHead(request.url === '/failing' ? 500 : 200).end(ANSWER);
   });
@@ -38,21 +42,23 @@ afterAll(async () => {
   await store.close();
   await gapless.stop();
   await receiver.close();
+  await tokens.close();
 });
 
 /** Everything that has to do with secrets, in the ways that succeed and in those that fail. */
 async function aWholeRun(): Promise<void> {
   const key = await anApiKey(store, anOrgId());
   const api = new ApiClient(service.url, key);
-  const create = async (path: string): Promise<Webhook> => {
+  const create = async (path: string, more: object = {}): Promise<Webhook> => {
     const response = await fetch(`${service.url}/api/v1/external/webhooks`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
-      body: JSON.stringify({ url: new URL(path, receiver.url).href, events: ['ticket.created'] }),
+      body: JSON.stringify({ url: new URL(path, receiver.url).href, events: ['ticket.created'], ...more }),
     });
     return ((await response.json()) as { data: Webhook }).data;
   };
-  const endpoints = [await create('/hook'), await create('/failing')];
+  const auth = { type: 'oauth2', token_url: tokens.url, client_id: 'c', client_secret: CLIENT_SECRET };
+  const endpoints = [await create('/hook'), await create('/failing'), await create('/hook', { auth })];
   const rotated = JSON.parse(
     (await api.request('POST', `/external/webhooks/${endpoints[0]!.id}/rotate-secret`)).text,
   ) as {
@@ -63,7 +69,7 @@ async function aWholeRun(): Promise<void> {
   ) as { data?: { key?: string } };
   await api.emit([{ event: 'ticket.created', data: { text: PAYLOAD } }]);
   await eventually(() => {
-    expect(receiver.received.length).toBe(3);
+    expect(receiver.received.length).toBe(4);
   });
   // Requests that are refused, with secrets in the wrong places.
   const wrongKey = `gk_${'0'.repeat(26)}_${randomBytes(32).toString('base64url')}`;
@@ -77,6 +83,8 @@ async function aWholeRun(): Promise<void> {
   secrets.set('api key', key.slice(-43));
   secrets.set('refused api key', wrongKey.slice(-43));
   if (made.data?.key !== undefined) secrets.set('new api key', made.data.key.slice(-43));
+  secrets.set('client secret', CLIENT_SECRET);
+  secrets.set('access token', TOKEN);
   secrets.set('payload', PAYLOAD);
   secrets.set('answer of an endpoint', ANSWER);
   secrets.set('encryption key', gapless.environment['SECRET_ENCRYPTION_KEYS']!.slice(2));

@@ -20,7 +20,7 @@ const MEMBERS = {
     {
       ...MAYBE_TEXT,
       description:
-        'http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
+        'http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one.',
     },
     ({ lastError }) => lastError,
   ],

@@ -1,4 +1,4 @@
-import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
+import { AUTH_TYPES, CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
 import { AUDIT_ACTIONS, ORG_KEY_SCOPES, RECOVERY_KINDS, RECOVERY_STATUSES } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
@@ -84,7 +84,21 @@ const webhook = {
     items: { type: 'string' },
     description: 'The names of the additional headers. Their values are never shown.',
   },
-  auth_type: { type: ['string', 'null'], enum: ['basic', 'bearer', null], description: 'The kind of `auth`.' },
+  auth_type: { type: ['string', 'null'], enum: [...AUTH_TYPES, null], description: 'The kind of `auth`.' },
+  oauth2: {
+    description: 'The shown members of an `auth` of the type `oauth2`; otherwise null.',
+    oneOf: [
+      objectOf({ token_url: { type: 'string' }, client_id: { type: 'string' }, scope: MAYBE_TEXT }),
+      { type: 'null' },
+    ],
+  },
+  client_certificate: {
+    description: 'What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown.',
+    oneOf: [
+      objectOf({ subject: { type: 'string' }, fingerprint: { type: 'string' }, expires_at: TIMESTAMP }),
+      { type: 'null' },
+    ],
+  },
   legacy_signature: legacySignature.schema,
   signatures: signatureKinds.schema,
   respect_retry_after: retryAfterRespect.schema,

@@ -39,7 +39,7 @@ export class CreateWebhookController {
   ) {
     const filter = body.filter ?? null;
     checkEventFilter(filter, body.events);
-    await this.urls.check(body.url);
+    await this.urls.checkAll(body);
     // Published from now on, and not only from the first push on.
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
     const secret = newSigningSecret();

@@ -1,4 +1,6 @@
 import {
+  AUTH_TYPES,
+  CLIENT_AUTHS,
   isReservedHeader,
   MAX_BATCH,
   MAX_CUSTOM_HEADERS,
@@ -6,18 +8,33 @@ import {
   MAX_HEADER_VALUE,
   ORDERINGS,
   SIGNATURE_KINDS,
+  type EndpointAuth,
   type JsonObject,
 } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
 import { memberPointer } from '../http/validation-error.js';
-import { aBoolean, anArrayOf, anIntegerOf, described, oneOf, problem } from '../http/member-rules.js';
-import { anEventType } from './webhook-members.js';
+import {
+  aBoolean,
+  absentOr,
+  anArrayOf,
+  anIntegerOf,
+  anObjectOf,
+  aTextOf,
+  described,
+  oneOf,
+  problem,
+  required,
+} from '../http/member-rules.js';
+import { anEventType, tokenUrl } from './webhook-members.js';
 
 /** RFC 9110, 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible ASCII characters, with spaces between them. */
 const HEADER_VALUE = /^[!-~](?:[ !-~]*[!-~])?$/;
 const VISIBLE_ASCII = /^[!-~]+$/;
+const PRINTABLE_ASCII = /^[ -~]+$/;
+/** Names with a space between them, without `"` and `\` (RFC 6749, 3.3). */
+const SCOPE = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/;
 /** Anything but control characters. A user name has no colon (RFC 7617). */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const USERNAME = /^[^\u0000-\u001f\u007f:\p{Surrogate}]*$/u;
@@ -26,6 +43,10 @@ const PASSWORD = /^[^\u0000-\u001f\u007f\p{Surrogate}]*$/u;
 
 const MAX_USERNAME = 255;
 const MAX_CREDENTIAL = 2_048;
+const MAX_SCOPE = 1_024;
+const MAX_CERTIFICATE = 16 * 1_024;
+/** An RSA key of 4,096 bits takes 3.3 KiB. */
+const MAX_PRIVATE_KEY = 4 * 1_024;
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -81,62 +102,65 @@ export const changedHeaders = described(headersRule(true), {
     'Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay.',
 });
 
-function aCredential(name: string, pattern: RegExp, maxLength: number, value: unknown) {
-  if (typeof value !== 'string') return [problem('wrong_type', 'must be a string', `/${name}`)];
-  if (value.length <= maxLength && pattern.test(value)) return [];
-  const detail = `must be at most ${maxLength} characters of the allowed kind`;
-  return [problem('invalid_format', detail, `/${name}`)];
+function aCredential(pattern: RegExp, maxLength: number, more: JsonObject = {}): MemberRule {
+  return {
+    schema: { type: 'string', maxLength, ...more },
+    check: (value) => {
+      if (typeof value !== 'string') return [problem('wrong_type', 'must be a string')];
+      if (value.length <= maxLength && pattern.test(value)) return [];
+      return [problem('invalid_format', `must be at most ${maxLength} characters of the allowed kind`)];
+    },
+  };
 }
 
-const AUTH_MEMBERS: Readonly<Record<string, readonly string[]>> = {
-  basic: ['type', 'username', 'password'],
-  bearer: ['type', 'token'],
+/** A credential of at least one character, whose pattern is documented. */
+const someOf = (pattern: RegExp, maxLength: number) =>
+  aCredential(pattern, maxLength, { minLength: 1, pattern: pattern.source });
+
+const AUTH_KINDS: Readonly<Record<EndpointAuth['type'], Readonly<Record<string, MemberRule>>>> = {
+  basic: {
+    username: required(aCredential(USERNAME, MAX_USERNAME)),
+    password: required(aCredential(PASSWORD, MAX_CREDENTIAL)),
+  },
+  bearer: { token: required(someOf(VISIBLE_ASCII, MAX_CREDENTIAL)) },
+  oauth2: {
+    token_url: required(tokenUrl),
+    client_id: required(someOf(PRINTABLE_ASCII, MAX_USERNAME)),
+    client_secret: required(someOf(PRINTABLE_ASCII, MAX_CREDENTIAL)),
+    scope: absentOr(someOf(SCOPE, MAX_SCOPE)),
+    audience: absentOr(someOf(PRINTABLE_ASCII, MAX_SCOPE)),
+    client_auth: absentOr(described(oneOf(CLIENT_AUTHS), { default: 'basic' })),
+  },
 };
+
+const AUTH_RULES = AUTH_TYPES.map((type) => {
+  const aType: MemberRule = { schema: { type: 'string', const: type }, check: () => [] };
+  return { type, rule: anObjectOf({ type: required(aType), ...AUTH_KINDS[type] }) };
+});
 
 export const endpointAuth: MemberRule = {
   schema: {
     description:
-      'Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon.',
-    oneOf: [
-      {
-        type: 'object',
-        additionalProperties: false,
-        required: ['type', 'username', 'password'],
-        properties: {
-          type: { type: 'string', const: 'basic' },
-          username: { type: 'string', maxLength: MAX_USERNAME },
-          password: { type: 'string', maxLength: MAX_CREDENTIAL },
-        },
-      },
-      {
-        type: 'object',
-        additionalProperties: false,
-        required: ['type', 'token'],
-        properties: {
-          type: { type: 'string', const: 'bearer' },
-          token: { type: 'string', minLength: 1, maxLength: MAX_CREDENTIAL, pattern: VISIBLE_ASCII.source },
-        },
-      },
-    ],
+      'Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant.',
+    oneOf: AUTH_RULES.map(({ rule }) => rule.schema),
   },
   check: (auth) => {
     if (!isObject(auth)) return [problem('wrong_type', 'must be an object')];
-    const members = Object.hasOwn(AUTH_MEMBERS, String(auth['type'])) ? AUTH_MEMBERS[String(auth['type'])] : undefined;
-    if (typeof auth['type'] !== 'string' || members === undefined) {
-      return [problem('not_allowed', 'must be basic or bearer', '/type')];
-    }
-    const unknown = Object.keys(auth).filter((name) => !members.includes(name));
-    return [
-      ...(unknown.length > 0 ? [problem('unknown_member', `may hold ${members.join(' and ')} alone`)] : []),
-      ...(auth['type'] === 'bearer'
-        ? aCredential('token', VISIBLE_ASCII, MAX_CREDENTIAL, auth['token'])
-        : [
-            ...aCredential('username', USERNAME, MAX_USERNAME, auth['username']),
-            ...aCredential('password', PASSWORD, MAX_CREDENTIAL, auth['password']),
-          ]),
-    ];
+    const found = AUTH_RULES.find(({ type }) => type === auth['type']);
+    return found?.rule.check(auth) ?? [problem('not_allowed', `must be ${AUTH_TYPES.join(' or ')}`, '/type')];
   },
 };
+
+const pemPair = anObjectOf({
+  certificate: required(described(aTextOf(MAX_CERTIFICATE), { description: 'PEM, with those of its chain after it.' })),
+  private_key: required(described(aTextOf(MAX_PRIVATE_KEY), { description: 'PEM: RSA or EC, not encrypted.' })),
+});
+
+/** `EndpointUrlCheck` checks whether TLS can present it. */
+export const clientCertificate = described(pemPair, {
+  description:
+    'Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https.',
+});
 
 export const legacySignature = described(aBoolean, {
   description: 'Whether `X-Webhook-Signature` is sent. Default true.',

@@ -56,7 +56,7 @@ export class UpdateWebhookController {
     @Actor() actor: AuditActor,
   ) {
     if ((await this.endpoints.find(orgId, id)) === undefined) throw noSuchEndpoint();
-    if (body.url !== undefined) await this.urls.check(body.url);
+    await this.urls.checkAll(body);
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
     const { is_active: becomes } = body;
     const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };

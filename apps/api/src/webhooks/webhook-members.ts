@@ -21,6 +21,9 @@ export const endpointUrl = described(aString, {
   description: 'The URL that receives pushes: https, on the public network, without credentials or fragment.',
 });
 
+/** Where tokens for an endpoint are fetched; checked in the same way. */
+export const tokenUrl = described(aString, { format: 'uri', maxLength: 2_048 });
+
 export const endpointName = described(aLineOf(120), { description: 'A label for operators.' });
 
 export const endpointDescription = described(aShownTextOf(1_000), { description: 'What the endpoint is for.' });

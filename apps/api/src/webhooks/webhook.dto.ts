@@ -1,6 +1,7 @@
 import {
   parseWidgetId,
   SIGNATURE_KINDS,
+  type ClientCertificate,
   type CustomHeadersChange,
   type DeliverySettings,
   type EndpointAuth,
@@ -12,6 +13,7 @@ import { Checked } from '../http/checked.decorator.js';
 import { absentOr, absentOrNull, required } from '../http/member-rules.js';
 import {
   changedHeaders,
+  clientCertificate,
   endpointAuth,
   eventOrdering,
   goneDisables,
@@ -65,6 +67,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOrNull(endpointAuth))
   readonly auth?: EndpointAuth | null;
+
+  @Checked(absentOrNull(clientCertificate))
+  readonly client_certificate?: ClientCertificate | null;
 
   @Checked(absentOr(legacySignature))
   readonly legacy_signature?: boolean;
@@ -126,6 +131,9 @@ export class UpdateWebhookDto {
   @Checked(absentOrNull(endpointAuth))
   readonly auth?: EndpointAuth | null;
 
+  @Checked(absentOrNull(clientCertificate))
+  readonly client_certificate?: ClientCertificate | null;
+
   @Checked(absentOr(legacySignature))
   readonly legacy_signature?: boolean;
 
@@ -173,6 +181,7 @@ export function deliveryChangesOf(body: CreateWebhookDto | UpdateWebhookDto): {
   const customHeaders: CustomHeadersChange = {
     ...(body.headers === undefined ? {} : { headers: body.headers }),
     ...(body.auth === undefined ? {} : { auth: body.auth }),
+    ...(body.client_certificate === undefined ? {} : { certificate: body.client_certificate }),
   };
   return {
     ...(Object.keys(settings).length === 0 ? {} : { settings }),

@@ -1,3 +1,4 @@
+import type { EndpointAuth, ShownCertificate, ShownOAuth2 } from '#libs/domain';
 import type { EndpointHealthRecord, EndpointRecord, RecentDeliveries } from '#libs/postgres';
 
 /** An endpoint as contract 3.1 shows it; members without a value are null. */
@@ -14,7 +15,9 @@ export interface WebhookJson {
   readonly last_triggered_at: string | null;
   readonly created_at: string;
   readonly header_names: readonly string[];
-  readonly auth_type: 'basic' | 'bearer' | null;
+  readonly auth_type: EndpointAuth['type'] | null;
+  readonly oauth2: ShownOAuth2 | null;
+  readonly client_certificate: ShownCertificate | null;
   readonly legacy_signature: boolean;
   readonly signatures: readonly string[];
   readonly respect_retry_after: boolean;
@@ -42,6 +45,8 @@ export function webhookJson(endpoint: EndpointRecord): WebhookJson {
     created_at: endpoint.createdAt.toISOString(),
     header_names: shownHeaders?.names ?? [],
     auth_type: shownHeaders?.auth ?? null,
+    oauth2: shownHeaders?.oauth2 ?? null,
+    client_certificate: shownHeaders?.certificate ?? null,
     legacy_signature: settings.legacySignature,
     signatures: settings.signatures,
     respect_retry_after: settings.respectRetryAfter,

@@ -50,6 +50,8 @@ describe('webhook endpoints over HTTP', () => {
       last_triggered_at: null,
       header_names: [],
       auth_type: null,
+      oauth2: null,
+      client_certificate: null,
       legacy_signature: true,
       signatures: ['hmac'],
       respect_retry_after: false,

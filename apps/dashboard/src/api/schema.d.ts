@@ -2001,7 +2001,20 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2057,7 +2070,20 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2150,7 +2176,20 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2213,7 +2252,20 @@ export interface components {
              * @description The kind of `auth`.
              * @enum {string|null}
              */
-            auth_type: "basic" | "bearer" | null;
+            auth_type: "basic" | "bearer" | "oauth2" | null;
+            /** @description The shown members of an `auth` of the type `oauth2`; otherwise null. */
+            oauth2: {
+                token_url: string;
+                client_id: string;
+                scope: string | null;
+            } | null;
+            /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
+            client_certificate: {
+                subject: string;
+                fingerprint: string;
+                /** Format: date-time */
+                expires_at: string;
+            } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature: boolean;
             /** @description What signs pushes. hmac always does. ed25519 adds a `v1a` signature to `webhook-signature`, by the keys of `/.well-known/jwks.json`. Default [hmac]. */
@@ -2285,7 +2337,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             } | null;
-            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
                 type: "basic";
@@ -2295,6 +2347,27 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
+            } | {
+                /** @constant */
+                type: "oauth2";
+                /** Format: uri */
+                token_url: string;
+                client_id: string;
+                client_secret: string;
+                scope?: string;
+                audience?: string;
+                /**
+                 * @default basic
+                 * @enum {string}
+                 */
+                client_auth: "basic" | "body";
+            } | null;
+            /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
+            client_certificate?: {
+                /** @description PEM, with those of its chain after it. */
+                certificate: string;
+                /** @description PEM: RSA or EC, not encrypted. */
+                private_key: string;
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
@@ -2342,7 +2415,7 @@ export interface components {
             headers?: {
                 [key: string]: string | null;
             } | null;
-            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. */
+            /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
                 type: "basic";
@@ -2352,6 +2425,27 @@ export interface components {
                 /** @constant */
                 type: "bearer";
                 token: string;
+            } | {
+                /** @constant */
+                type: "oauth2";
+                /** Format: uri */
+                token_url: string;
+                client_id: string;
+                client_secret: string;
+                scope?: string;
+                audience?: string;
+                /**
+                 * @default basic
+                 * @enum {string}
+                 */
+                client_auth: "basic" | "body";
+            } | null;
+            /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
+            client_certificate?: {
+                /** @description PEM, with those of its chain after it. */
+                certificate: string;
+                /** @description PEM: RSA or EC, not encrypted. */
+                private_key: string;
             } | null;
             /** @description Whether `X-Webhook-Signature` is sent. Default true. */
             legacy_signature?: boolean;
@@ -2388,7 +2482,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2445,7 +2539,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;
@@ -2465,7 +2559,7 @@ export interface components {
             status: "pending" | "delivered" | "failed";
             attempts: number;
             response_status: number | null;
-            /** @description http_status, timeout, dns, connect, tls, blocked_address, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
+            /** @description http_status, timeout, dns, connect, tls, blocked_address, token, not_acknowledged, skipped, endpoint_disabled or endpoint_deleted, and `: detail` where there is one. */
             last_error: string | null;
             /** Format: date-time */
             next_attempt_at: string | null;

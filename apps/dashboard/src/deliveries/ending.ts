@@ -13,6 +13,7 @@ const NEXT: Readonly<Record<string, string>> = {
   dns: 'Check the host name in the URL of the endpoint, then replay.',
   connect: 'Check that the receiver runs and accepts connections, then replay.',
   tls: 'Check the certificate of the receiver, then replay.',
+  token: 'Check the token URL, the client and its secret in the settings of the endpoint, then replay.',
   not_acknowledged: 'Answer with the seq of the last event that you accept, then replay.',
   blocked_address: 'The host has to resolve to a public address. Change the URL, then replay.',
 };

@@ -5,6 +5,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   connect: 'The connection was refused or closed',
   tls: 'No secure connection could be made',
   blocked_address: 'The address is not a public one',
+  token: 'No access token',
   not_acknowledged: 'The answer acknowledges none of the events',
   skipped: 'Skipped',
   endpoint_disabled: 'The endpoint was disabled',

@@ -177,8 +177,9 @@ function refusals(failure: unknown, changed: ReadonlySet<Member>) {
   const noDelivery = (): string | undefined => undefined;
   if (failure === null || failure === undefined) return { ...nothing, delivery: noDelivery, other: undefined };
   if (!(failure instanceof ApiProblem)) return { ...nothing, delivery: noDelivery, other: failure };
+  const isOfUrl = URL_CODES.has(failure.code) && failure.problemOf('auth') === undefined;
   const found: Record<keyof typeof nothing, string | undefined> = {
-    url: URL_CODES.has(failure.code) ? readableText(failure.message) : failure.problemOf('url'),
+    url: isOfUrl ? readableText(failure.message) : failure.problemOf('url'),
     name: failure.problemOf('name'),
     description: failure.problemOf('description'),
     events: failure.problemOf('events'),

@@ -3,7 +3,9 @@ import type { DueAttempt, Target } from '#libs/domain';
 import { verifySignature } from '#libs/webhook-signature';
 import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { HttpDestination } from './http-destination.js';
+import { AccessTokens } from './oauth/access-tokens.js';
 import type { PushOutcome, PushRequest } from './push/push-attempt.js';
+import type { PushClient } from './push/push-client.js';
 
 const NOW_MS = 1_750_000_000_999;
 const TARGET: Target = {
@@ -21,13 +23,17 @@ beforeEach(() => {
   posts = [];
 });
 
+function aDestination(post: PushClient['post']): HttpDestination {
+  const client = { post, close: () => Promise.resolve() };
+  return new HttpDestination(client, new AccessTokens(client, 5_000), { now: () => NOW_MS }, 10_000);
+}
+
 function attempt() {
   const post = (request: PushRequest) => {
     posts.push(request);
     return Promise.resolve(outcome);
   };
-  const destination = new HttpDestination({ post, close: () => Promise.resolve() }, 10_000);
-  return destination.attempt(due, TARGET, new AbortController().signal);
+  return aDestination(post).attempt(due, TARGET, new AbortController().signal);
 }
 
 function answered(status: number): PushOutcome {
@@ -44,6 +50,20 @@ describe('an attempt by HTTP', () => {
     const header = post!.headers(NOW_MS)['x-service-signature'];
     const verdict = verifySignature({ body: due.envelope, header, secret: TARGET.secret, now: new Date(NOW_MS) });
     expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
+  });
+
+  it('presents the client certificate of its endpoint', async () => {
+    outcome = answered(200);
+    const certificate = { certificate: 'c', private_key: 'k' };
+    await aDestination((request) => {
+      posts.push(request);
+      return Promise.resolve(outcome);
+    }).attempt(due, { ...TARGET, certificate }, new AbortController().signal);
+    await attempt();
+    expect(posts.map(({ identity }) => identity)).toEqual([
+      { ...certificate, endpointId: due.delivery.endpointId },
+      undefined,
+    ]);
   });
 
   it.each([200, 201, 204, 299])('succeeds with %d (contract 4.1)', async (status) => {
@@ -77,6 +97,70 @@ describe('an attempt by HTTP', () => {
   });
 });
 
+describe('an attempt with a token', () => {
+  const oauth2 = {
+    type: 'oauth2',
+    token_url: 'https://id.example/token',
+    client_id: 'gapless',
+    client_secret: 's',
+  } as const;
+  let tokenBody: string | undefined;
+  let destination: HttpDestination;
+
+  beforeEach(() => {
+    tokenBody = '{"access_token":"t1","token_type":"Bearer","expires_in":3600}';
+    destination = aDestination((request) => {
+      posts.push(request);
+      if (request.url !== oauth2.token_url) return Promise.resolve(outcome);
+      const status = tokenBody === undefined ? 403 : 200;
+      return Promise.resolve({ ...answered(status), ...(tokenBody === undefined ? {} : { body: tokenBody }) });
+    });
+  });
+
+  const send = (made: DueAttempt = due, more: Partial<Target> = {}) =>
+    destination.attempt(made, { ...TARGET, oauth2, ...more }, new AbortController().signal);
+  const sent = () => posts.map(({ url, headers }) => [url, headers(NOW_MS)['authorization']]);
+
+  it('fetches it once, and sends it beside the other headers, in batches too', async () => {
+    outcome = answered(200);
+    await send(due, { headers: { 'x-tenant': 'acme' } });
+    await send(
+      { ...due, followers: [{ ...aDueAttempt(2), attempt: 1 }] },
+      { settings: { ordering: { by: 'endpoint', batch: 2 } } },
+    );
+    const pushed = [TARGET.url, 'Bearer t1'];
+    expect(sent()).toEqual([[oauth2.token_url, expect.stringMatching(/^Basic /)], pushed, pushed]);
+    expect(posts[1]!.headers(NOW_MS)).toMatchObject({ 'x-tenant': 'acme' });
+    for (const { timeoutMs } of posts.slice(1)) expect(timeoutMs).toBeGreaterThanOrEqual(5_000);
+    expect(posts[0]!.timeoutMs).toBe(5_000);
+  });
+
+  it('fails without a push if there is no token', async () => {
+    tokenBody = undefined;
+    expect(await send()).toMatchObject({
+      startedAtMs: NOW_MS,
+      response: null,
+      error: { kind: 'token', detail: 'the token endpoint answered 403' },
+    });
+    expect(posts).toHaveLength(1);
+  });
+
+  it('is not repeated after a 401, but the next one gets a new token', async () => {
+    outcome = answered(401);
+    expect(await send()).toMatchObject({ error: { kind: 'http_status', detail: '401' } });
+    expect(posts).toHaveLength(2);
+    tokenBody = '{"access_token":"t2"}';
+    outcome = answered(403);
+    await send();
+    await send();
+    expect(
+      sent()
+        .slice(2)
+        .map(([, authorization]) => authorization),
+    ).toEqual([expect.stringMatching(/^Basic /), 'Bearer t2', 'Bearer t2']);
+  });
+});
+
 describe('a batch', () => {
   const target: Target = { ...TARGET, settings: { ordering: { by: 'endpoint', batch: 10 } } };
   const second = aDueAttempt(2);
@@ -89,7 +173,7 @@ describe('a batch', () => {
       posts.push(request);
       return Promise.resolve(outcome);
     };
-    destination = new HttpDestination({ post, close: () => Promise.resolve() }, 10_000);
+    destination = aDestination(post);
   });
 
   function send(answer: string, status = 200, made: DueAttempt = batch, to = target) {

@@ -4,15 +4,20 @@ import {
   batchLimit,
   webhookBody,
   type AttemptOutcome,
+  type Clock,
   type Destination,
   type DueAttempt,
   type Target,
 } from '#libs/domain';
 import { attemptTraceParent } from '../attempt-trace-parent.js';
+import type { AccessTokens } from './oauth/access-tokens.js';
 import type { PushRequest } from './push/push-attempt.js';
 import type { PushClient } from './push/push-client.js';
 import { callbackHeaders, pushHeaders } from './push/push-headers.js';
 import { keepSignatures } from './push/kept-signatures.js';
+
+const METHOD = { 'http.request.method': 'POST' };
+const UNAUTHORIZED = 401;
 
 /**
  * Pushes events as signed POSTs. Any 2xx in time accepts the delivery (contract 6.3). Of a batch, the whole answer
@@ -24,24 +29,54 @@ export class HttpDestination implements Destination {
 
   constructor(
     private readonly client: PushClient,
+    private readonly tokens: AccessTokens,
+    private readonly clock: Clock,
     private readonly timeoutMs: number,
   ) {}
 
   async attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
+    const { oauth2 } = target;
+    if (oauth2 === undefined) return this.#push(due, target, this.timeoutMs, signal, onSent);
+    const startedAtMs = this.clock.now();
+    const beganAt = performance.now();
+    const { endpointId } = due.delivery;
+    const found = await this.tokens.find(endpointId, oauth2, signal);
+    const durationMs = Math.round(performance.now() - beganAt);
+    if (found.kind === 'failed') {
+      const error = { kind: 'token', detail: found.detail } as const;
+      return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
+    }
+    const headers = { ...target.headers, authorization: `Bearer ${found.token}` };
+    // A request that waited for the egress proxy has waited longer, which does not count.
+    const leftMs = this.timeoutMs - Math.min(durationMs, this.tokens.timeoutMs);
+    const outcome = await this.#push(due, { ...target, headers }, leftMs, signal, onSent);
+    // The next attempt gets a new one. A second POST would be an attempt that nobody sees.
+    if (outcome.response?.code === UNAUTHORIZED) this.tokens.drop(endpointId, found.token);
+    return outcome;
+  }
+
+  async #push(
+    due: DueAttempt,
+    target: Target,
+    timeoutMs: number,
+    signal: AbortSignal,
+    onSent?: () => void,
+  ): Promise<AttemptOutcome> {
     const isBatch = target.mcp === undefined && batchLimit(target.settings) !== null;
+    const { certificate } = target;
     const outcome = await this.client.post({
       url: target.url,
       ...this.#messageOf(due, target),
+      identity: certificate && { ...certificate, endpointId: due.delivery.endpointId },
       needsBody: isBatch,
-      timeoutMs: this.timeoutMs,
+      timeoutMs,
       signal,
       onSent,
     });
     const { startedAtMs, durationMs } = outcome;
-    const method = { 'http.request.method': 'POST' };
     if (outcome.kind === 'failed') {
       const error = { kind: outcome.error, detail: outcome.detail };
-      return { startedAtMs, durationMs, response: null, error, attributes: method };
+      return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
     }
     const { status, responseExcerpt: excerpt, body, retryAfterMs } = outcome;
     const acknowledged = body === undefined ? undefined : acknowledgedOf(seqsOf(due), body);
@@ -51,7 +86,7 @@ export class HttpDestination implements Destination {
       response: { code: status, excerpt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
       error: errorOf(status, acknowledged),
       ...(acknowledged === undefined ? {} : { acknowledged }),
-      attributes: { ...method, 'http.response.status_code': status },
+      attributes: { ...METHOD, 'http.response.status_code': status },
     };
   }
 

@@ -51,7 +51,7 @@ export interface DueAttempt {
 
 /** How an attempt failed (contract 6.3). */
 export type AttemptError =
-  'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'not_acknowledged';
+  'http_status' | 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address' | 'token' | 'not_acknowledged';
 
 /** The outcome of an attempt. */
 export interface AttemptOutcome {

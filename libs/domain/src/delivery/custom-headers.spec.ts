@@ -32,6 +32,32 @@ describe('custom headers', () => {
   it('show names, never values', () => {
     const auth = { type: 'bearer', token: 'hidden' } as const;
     expect(shownHeaders({ ...BEFORE, auth })).toEqual({ names: ['X-Tenant', 'X-Env'], auth: 'bearer' });
+    const client = { token_url: 'https://id.example/token', client_id: 'gapless', audience: 'api' };
+    const oauth2 = { ...client, type: 'oauth2', client_secret: 'hidden' } as const;
+    expect(shownHeaders({ ...BEFORE, auth: oauth2 })).toEqual({
+      names: ['X-Tenant', 'X-Env'],
+      auth: 'oauth2',
+      oauth2: { token_url: 'https://id.example/token', client_id: 'gapless', scope: null },
+    });
+  });
+
+  it('hold no token that is fetched, and no other header in its place', () => {
+    const auth = { type: 'oauth2', token_url: 'https://a', client_id: 'c', client_secret: 's' } as const;
+    expect(sentHeaders({ headers: { 'X-A': '1' }, auth })).toEqual({ 'x-a': '1' });
+    const both = { headers: { Authorization: 'Token 1' }, auth };
+    expect(changeHeaders(NO_CUSTOM_HEADERS, both)).toMatchObject({ ok: false, member: 'auth' });
+  });
+
+  it('stay beside a client certificate, which is replaced or removed as a whole', () => {
+    const certificate = { certificate: 'c', private_key: 'k' };
+    expect(changeHeaders(BEFORE, { certificate })).toEqual({ ok: true, custom: { ...BEFORE, certificate } });
+    const custom = { ...BEFORE, certificate };
+    expect(changeHeaders(custom, { headers: null })).toEqual({
+      ok: true,
+      custom: { ...NO_CUSTOM_HEADERS, certificate },
+    });
+    expect(changeHeaders(custom, { certificate: null })).toEqual({ ok: true, custom: BEFORE });
+    expect(sentHeaders(custom)).toEqual(sentHeaders(BEFORE));
   });
 
   it('are refused beyond their limits', () => {

@@ -1,24 +1,54 @@
+import { shownCertificate, type ClientCertificate, type ShownCertificate } from './client-certificate.js';
+
+/**
+ * Pushes carry a token that is fetched by the client credentials grant (RFC 6749, 4.4). The members are named as in
+ * requests and in what is stored.
+ */
+export interface OAuth2Client {
+  readonly type: 'oauth2';
+  readonly token_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly scope?: string;
+  readonly audience?: string;
+  /** How the client authenticates (RFC 6749, 2.3.1). Default: `basic`. */
+  readonly client_auth?: (typeof CLIENT_AUTHS)[number];
+}
+
+export const CLIENT_AUTHS = ['basic', 'body'] as const;
+
 /** How pushes authenticate to the endpoint's server. */
 export type EndpointAuth =
   | { readonly type: 'basic'; readonly username: string; readonly password: string }
-  | { readonly type: 'bearer'; readonly token: string };
+  | { readonly type: 'bearer'; readonly token: string }
+  | OAuth2Client;
+
+export const AUTH_TYPES = ['basic', 'bearer', 'oauth2'] as const satisfies readonly EndpointAuth['type'][];
 
 /** The headers that an endpoint gets in addition to those of the contract. The values are secret. */
 export interface CustomHeaders {
   readonly headers: Readonly<Record<string, string>>;
   readonly auth: EndpointAuth | null;
+  /** Missing unless pushes present one. */
+  readonly certificate?: ClientCertificate;
 }
 
 /** The part of the custom headers that may be shown. */
 export interface ShownHeaders {
   readonly names: readonly string[];
   readonly auth: EndpointAuth['type'] | null;
+  /** Missing unless `auth` is `oauth2`. */
+  readonly oauth2?: ShownOAuth2;
+  readonly certificate?: ShownCertificate;
 }
 
-/** A change of custom headers. Missing members stay unchanged; `null` removes a header, all of them, or `auth`. */
+export type ShownOAuth2 = Pick<OAuth2Client, 'token_url' | 'client_id'> & { readonly scope: string | null };
+
+/** A change of custom headers. Missing members stay unchanged; `null` removes a header, all of them, or another member. */
 export interface CustomHeadersChange {
   readonly headers?: Readonly<Record<string, string | null>> | null;
   readonly auth?: EndpointAuth | null;
+  readonly certificate?: ClientCertificate | null;
 }
 
 export const NO_CUSTOM_HEADERS: CustomHeaders = { headers: {}, auth: null };
@@ -65,7 +95,12 @@ export function changeHeaders(before: CustomHeaders, change: CustomHeadersChange
   if (auth !== null && headers.has('authorization')) {
     return { ok: false, member: 'auth', detail: 'must not be set together with the header Authorization' };
   }
-  const custom = { headers: Object.fromEntries(headers.values()), auth };
+  const certificate = change.certificate === undefined ? before.certificate : (change.certificate ?? undefined);
+  const custom = {
+    headers: Object.fromEntries(headers.values()),
+    auth,
+    ...(certificate === undefined ? {} : { certificate }),
+  };
   const bytes = Object.entries(sentHeaders(custom)).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (bytes > MAX_CUSTOM_BYTES) {
     return { ok: false, member: 'headers', detail: `must not be longer than ${MAX_CUSTOM_BYTES} bytes together` };
@@ -73,20 +108,26 @@ export function changeHeaders(before: CustomHeaders, change: CustomHeadersChange
   return { ok: true, custom };
 }
 
-export function shownHeaders({ headers, auth }: CustomHeaders): ShownHeaders {
-  return { names: Object.keys(headers), auth: auth?.type ?? null };
+export function shownHeaders({ headers, auth, certificate }: CustomHeaders): ShownHeaders {
+  const shown = {
+    names: Object.keys(headers),
+    auth: auth?.type ?? null,
+    ...(certificate === undefined ? {} : { certificate: shownCertificate(certificate) }),
+  };
+  if (auth?.type !== 'oauth2') return shown;
+  return { ...shown, oauth2: { token_url: auth.token_url, client_id: auth.client_id, scope: auth.scope ?? null } };
 }
 
-/** Returns the headers as they are sent, by name in lower case. */
+/** Returns the headers as they are sent, by name in lower case, without a token that has to be fetched. */
 export function sentHeaders({ headers, auth }: CustomHeaders): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-    ...(auth === null ? {} : { authorization: authorizationOf(auth) }),
+    ...(auth === null || auth.type === 'oauth2' ? {} : { authorization: authorizationOf(auth) }),
   };
 }
 
 /** RFC 7617, in UTF-8, and RFC 6750. */
-function authorizationOf(auth: EndpointAuth): string {
+function authorizationOf(auth: Exclude<EndpointAuth, OAuth2Client>): string {
   if (auth.type === 'bearer') return `Bearer ${auth.token}`;
   return `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}`;
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { AttemptOutcome, DueAttempt } from './attempt.js';
-import type { ShownHeaders } from './custom-headers.js';
+import type { ClientCertificate } from './client-certificate.js';
+import type { OAuth2Client, ShownHeaders } from './custom-headers.js';
 import type { DeliverySettings } from './delivery-settings.js';
 
 /** How an MCP subscription receives its events. */
@@ -21,6 +22,10 @@ export interface Target {
   readonly settings?: Partial<DeliverySettings>;
   /** Additional headers by name in lower case; missing if there are none. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Missing unless pushes carry a token of this client. */
+  readonly oauth2?: OAuth2Client;
+  /** Missing unless pushes present one. */
+  readonly certificate?: ClientCertificate;
   /** Missing unless the endpoint is an MCP subscription. */
   readonly mcp?: McpTarget;
   /** The installation's private Ed25519 keys that sign, the current one first; missing if the endpoint has none. */

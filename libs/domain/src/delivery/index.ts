@@ -1,5 +1,6 @@
 export * from './attempt-times.js';
 export * from './attempt.js';
+export * from './client-certificate.js';
 export * from './custom-headers.js';
 export * from './decide-after-attempt.js';
 export * from './delivery-audit.js';

@@ -8,7 +8,7 @@ describe('the details of an audit entry', () => {
     ['https://example.com/@ada/hooks', 'https://example.com/@ada/hooks'],
     ['https://example.com/', 'https://example.com/'],
   ])('keep the host and the path of %s', (url, shown) => {
-    expect(withoutTokens({ url, name: 'CRM' })).toEqual({ url: shown, name: 'CRM' });
+    expect(withoutTokens({ url, name: 'CRM', token_url: url })).toEqual({ url: shown, name: 'CRM', token_url: shown });
   });
 
   it('stay as they are without a url', () => {

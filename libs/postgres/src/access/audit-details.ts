@@ -1,13 +1,20 @@
 /** What an entry of the audit log says about its change. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
+/** The members that are urls. */
+const URLS: readonly string[] = ['url', 'token_url'];
+
 /**
- * Returns details without secrets: a `url` keeps its host and path, because receivers expect tokens in the user info and
+ * Returns details without secrets: urls keep their host and path, because receivers expect tokens in the user info and
  * in the query.
  */
 export function withoutTokens(details: AuditDetails): AuditDetails {
-  const { url } = details;
-  return typeof url === 'string' ? { ...details, url: withoutQuery(url) } : details;
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      name,
+      URLS.includes(name) && typeof value === 'string' ? withoutQuery(value) : value,
+    ]),
+  );
 }
 
 function withoutQuery(url: string): string {

@@ -250,7 +250,7 @@ export class EndpointDirectory {
       previousSecret: previous === null ? null : this.#secret(previous),
       activation: row.activation,
       ...(settings === null ? {} : { settings }),
-      ...(headers === null ? {} : { headers: sentHeaders(JSON.parse(this.#secret(headers)) as CustomHeaders) }),
+      ...(headers === null ? {} : toSent(JSON.parse(this.#secret(headers)) as CustomHeaders)),
     };
   }
 
@@ -274,6 +274,15 @@ export class EndpointDirectory {
 
 function signsAsymmetrically(settings: Partial<DeliverySettings> | null): boolean {
   return settings?.signatures?.includes('ed25519') === true;
+}
+
+function toSent(custom: CustomHeaders): Pick<Target, 'headers' | 'oauth2' | 'certificate'> {
+  const { auth, certificate } = custom;
+  return {
+    headers: sentHeaders(custom),
+    ...(auth?.type === 'oauth2' ? { oauth2: auth } : {}),
+    ...(certificate === undefined ? {} : { certificate }),
+  };
 }
 
 function toPeriod(row: InactiveRow): InactivePeriod {

@@ -167,6 +167,17 @@ function changedMembers({ isActive: _, settings, customHeaders, ...plain }: Endp
   return customHeaders === undefined ? names : [...names, 'headers'];
 }
 
+const NOTHING_SHOWN = shownHeaders(NO_CUSTOM_HEADERS);
+
+/** Returns what the audit log says of additional headers. */
+function loggedHeaders({ names, auth, oauth2, certificate }: ShownHeaders) {
+  return { headers: names, auth, ...oauth2, ...(certificate && { client_certificate: certificate.fingerprint }) };
+}
+
+function changesNothing({ headers, auth, certificate }: CustomHeadersChange): boolean {
+  return headers === undefined && auth === undefined && certificate === undefined;
+}
+
 function isSameOrigin(url: string, other: string): boolean {
   return URL.canParse(url) && URL.canParse(other) && new URL(url).origin === new URL(other).origin;
 }
@@ -238,7 +249,7 @@ export class EndpointRecords {
    */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     const settings = { ...DEFAULT_DELIVERY_SETTINGS, ...endpoint.settings };
-    const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {});
+    const custom = this.#changedHeaders(NO_CUSTOM_HEADERS, endpoint.customHeaders ?? {}, endpoint.url);
     const shown = custom?.customHeadersShown ?? null;
     const filter = endpoint.filter ?? null;
     const head = await this.store.feed.headSql(endpoint.orgId);
@@ -275,7 +286,7 @@ export class EndpointRecords {
           url: endpoint.url,
           ...(filter === null ? {} : { filter }),
           ...(endpoint.settings === undefined ? {} : { delivery: withApiNames(changedSettings(settings) ?? {}) }),
-          ...(shown === null ? {} : { headers: shown.names, auth: shown.auth }),
+          ...(shown === null ? {} : loggedHeaders(shown)),
         },
       });
       return {
@@ -321,8 +332,9 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, async (runner) => {
       const [before] = (await runner.query(`${SELECT} and e.id = $1 for no key update of e`, [id])) as EndpointRow[];
       if (before === undefined) return undefined;
-      // Looking up the host of the new url takes as long as its name servers like.
-      if (changes.url !== undefined) await refuseEndedOfOrg(runner, this.actor);
+      // Looking up the host of a new url takes as long as its name servers like.
+      if (changes.url !== undefined || changes.customHeaders?.auth?.type === 'oauth2')
+        await refuseEndedOfOrg(runner, this.actor);
       if (changesSubscription(before, changes)) {
         accept({
           events: changes.events ?? before.events,
@@ -361,9 +373,7 @@ export class EndpointRecords {
           ...(plain.url === undefined ? {} : { url: plain.url }),
           ...(plain.filter === undefined ? {} : { filter: plain.filter }),
           ...(settings === undefined ? {} : { delivery: withApiNames(settings) }),
-          ...(custom === undefined
-            ? {}
-            : { headers: custom.customHeadersShown?.names ?? [], auth: custom.customHeadersShown?.auth ?? null }),
+          ...(custom === undefined ? {} : loggedHeaders(custom.customHeadersShown ?? NOTHING_SHOWN)),
         };
         await appendAudit(runner, this.actor, { orgId, action: 'endpoint.changed', target: id, details });
       }
@@ -396,30 +406,39 @@ export class EndpointRecords {
    */
   async #changeHeaders(runner: QueryRunner, before: EndpointRow, url: string | undefined, change: CustomHeadersChange) {
     const shown = before.custom_headers_shown;
-    if (shown === null) return this.#changedHeaders(NO_CUSTOM_HEADERS, change);
+    const to = url ?? before.url;
+    if (shown === null) return this.#changedHeaders(NO_CUSTOM_HEADERS, change, to);
     if (url !== undefined && !isSameOrigin(url, before.url)) {
       const isGiven =
         (shown.names.length === 0 || change.headers !== undefined) &&
-        (shown.auth === null || change.auth !== undefined);
-      if (isGiven) return this.#changedHeaders(NO_CUSTOM_HEADERS, { headers: null, auth: null, ...change });
-      throw refusedHeaders('url', 'is another server: give headers and auth again, or null to send none');
+        (shown.auth === null || change.auth !== undefined) &&
+        (shown.certificate === undefined || change.certificate !== undefined);
+      const nothing = { headers: null, auth: null, certificate: null };
+      if (isGiven) return this.#changedHeaders(NO_CUSTOM_HEADERS, { ...nothing, ...change }, to);
+      throw refusedHeaders(
+        'url',
+        'is another server: give headers, auth and client_certificate again, or null to send none',
+      );
     }
-    if (change.headers === undefined && change.auth === undefined) return undefined;
+    if (changesNothing(change)) return undefined;
     const [row] = (await runner.query('select custom_headers_ciphertext as ciphertext from endpoints where id = $1', [
       before.id,
     ])) as { ciphertext: Buffer }[];
     const stored =
       row === undefined ? NO_CUSTOM_HEADERS : (JSON.parse(this.cipher.decrypt(row.ciphertext)) as CustomHeaders);
-    return this.#changedHeaders(stored, change);
+    return this.#changedHeaders(stored, change, to);
   }
 
   /** @throws GaplessError `validation_failed` */
-  #changedHeaders(before: CustomHeaders, change: CustomHeadersChange) {
-    if (change.headers === undefined && change.auth === undefined) return undefined;
+  #changedHeaders(before: CustomHeaders, change: CustomHeadersChange, url: string) {
+    if (changesNothing(change)) return undefined;
     const changed = changeHeaders(before, change);
     if (!changed.ok) throw refusedHeaders(changed.member, changed.detail);
     const shown = shownHeaders(changed.custom);
-    if (shown.names.length === 0 && shown.auth === null)
+    if (shown.certificate !== undefined && new URL(url).protocol !== 'https:') {
+      throw refusedHeaders('client_certificate', 'needs an https url');
+    }
+    if (shown.names.length === 0 && shown.auth === null && shown.certificate === undefined)
       return { customHeadersCiphertext: null, customHeadersShown: null };
     return {
       customHeadersCiphertext: this.cipher.encrypt(JSON.stringify(changed.custom)),

@@ -79,6 +79,39 @@ describe('the delivery settings of the form', () => {
     expect(deliveryChange(basic, USUAL_DELIVERY)).toEqual({ auth: { type: 'basic', username: 'u', password: 'p' } });
   });
 
+  it('set, replace and remove the client certificate', () => {
+    const client_certificate = { subject: 'CN=a', fingerprint: 'AB', expires_at: '2027-01-02T03:04:05.000Z' };
+    const shown: ShownDelivery = { ...USUAL_DELIVERY, client_certificate };
+    const draft = deliveryDraft(shown);
+    expect(isUnusual(shown)).toBe(true);
+    expect(deliveryChange(draft, shown)).toEqual({});
+    expect(deliveryChange({ ...draft, certificate: 'c', privateKey: 'k' }, shown)).toEqual({
+      client_certificate: { certificate: 'c', private_key: 'k' },
+    });
+    expect(deliveryChange({ ...draft, removesCertificate: true }, shown)).toEqual({ client_certificate: null });
+  });
+
+  it('set OAuth 2 with all that was typed, and show what is known of it', () => {
+    const oauth2 = { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' };
+    const shown: ShownDelivery = { ...USUAL_DELIVERY, auth_type: 'oauth2', oauth2 };
+    const draft = deliveryDraft(shown);
+    expect(deliveryChange(draft, shown)).toEqual({});
+    expect(deliveryChange({ ...draft, auth: 'oauth2', secret: 's' }, shown)).toEqual({
+      auth: { type: 'oauth2', ...oauth2, client_secret: 's' },
+    });
+    const other = { ...draft, auth: 'oauth2', secret: 's', scope: ' ', audience: 'api', isSecretInBody: true } as const;
+    expect(deliveryChange(other, shown)).toEqual({
+      auth: {
+        type: 'oauth2',
+        token_url: 'https://id.example/token',
+        client_id: 'gapless',
+        client_secret: 's',
+        audience: 'api',
+        client_auth: 'body',
+      },
+    });
+  });
+
   it('are folded unless the endpoint has some', () => {
     expect(isUnusual(USUAL_DELIVERY)).toBe(false);
     expect(isUnusual(SHOWN)).toBe(true);

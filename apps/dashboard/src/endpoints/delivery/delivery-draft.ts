@@ -3,7 +3,7 @@ import type { Endpoint, EndpointChange } from '../../api/resources.js';
 /** The members of a webhook that the api may refuse in the delivery fields. */
 export const DELIVERY_MEMBERS = [
   ...['filter', 'headers', 'auth', 'max_per_second', 'max_in_flight', 'ordering', 'ordering/batch', 'urgent'],
-  'signatures',
+  ...['signatures', 'client_certificate'],
 ];
 
 /** The delivery settings of an endpoint as they are shown. */
@@ -11,6 +11,8 @@ export type ShownDelivery = Pick<
   Endpoint,
   | 'header_names'
   | 'auth_type'
+  | 'oauth2'
+  | 'client_certificate'
   | 'legacy_signature'
   | 'signatures'
   | 'respect_retry_after'
@@ -28,6 +30,7 @@ export type DeliveryChange = Pick<
   EndpointChange,
   | 'headers'
   | 'auth'
+  | 'client_certificate'
   | 'legacy_signature'
   | 'signatures'
   | 'respect_retry_after'
@@ -43,6 +46,8 @@ export type DeliveryChange = Pick<
 export const USUAL_DELIVERY: ShownDelivery = {
   header_names: [],
   auth_type: null,
+  oauth2: null,
+  client_certificate: null,
   legacy_signature: true,
   signatures: ['hmac'],
   respect_retry_after: false,
@@ -54,6 +59,8 @@ export const USUAL_DELIVERY: ShownDelivery = {
   previous_sequence: false,
   filter: null,
 };
+
+type Auth = NonNullable<EndpointChange['auth']>;
 
 /** The fields of the form as they are typed. */
 export interface DeliveryDraft {
@@ -72,9 +79,18 @@ export interface DeliveryDraft {
   readonly isAsymmetric: boolean;
   /** A line `Name: value` for each header to set, and `Name:` for each to remove. */
   readonly headers: string;
-  readonly auth: 'unchanged' | 'none' | 'basic' | 'bearer';
+  readonly auth: 'unchanged' | 'none' | Auth['type'];
+  /** The user name, or the id of an OAuth client. */
   readonly username: string;
   readonly secret: string;
+  readonly tokenUrl: string;
+  readonly scope: string;
+  readonly audience: string;
+  readonly isSecretInBody: boolean;
+  /** PEM, if it is set or replaced, with the key. */
+  readonly certificate: string;
+  readonly privateKey: string;
+  readonly removesCertificate: boolean;
 }
 
 export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
@@ -93,14 +109,21 @@ export function deliveryDraft(shown: ShownDelivery): DeliveryDraft {
     isAsymmetric: shown.signatures.includes('ed25519'),
     headers: '',
     auth: shown.auth_type === null ? 'none' : 'unchanged',
-    username: '',
+    username: shown.oauth2?.client_id ?? '',
     secret: '',
+    tokenUrl: shown.oauth2?.token_url ?? '',
+    scope: shown.oauth2?.scope ?? '',
+    audience: '',
+    isSecretInBody: false,
+    certificate: '',
+    privateKey: '',
+    removesCertificate: false,
   };
 }
 
 /** Whether the endpoint differs from the defaults. */
 export function isUnusual(shown: ShownDelivery): boolean {
-  if (shown.header_names.length > 0) return true;
+  if (shown.header_names.length > 0 || shown.client_certificate !== null) return true;
   return JSON.stringify(deliveryDraft(shown)) !== JSON.stringify(deliveryDraft(USUAL_DELIVERY));
 }
 
@@ -129,6 +152,7 @@ export function deliveryChange(draft: DeliveryDraft, shown: ShownDelivery): Deli
       : { signatures: draft.isAsymmetric ? ['hmac', 'ed25519'] : ['hmac'] }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...authOf(draft, shown),
+    ...certificateOf(draft),
   };
 }
 
@@ -163,7 +187,8 @@ function headersOf(text: string): Record<string, string | null> {
   );
 }
 
-function authOf({ auth, username, secret }: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange, 'auth'> {
+function authOf(draft: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange, 'auth'> {
+  const { auth, username, secret, tokenUrl, scope, audience, isSecretInBody } = draft;
   switch (auth) {
     case 'unchanged':
       return {};
@@ -173,5 +198,24 @@ function authOf({ auth, username, secret }: DeliveryDraft, shown: ShownDelivery)
       return { auth: { type: 'basic', username, password: secret } };
     case 'bearer':
       return { auth: { type: 'bearer', token: secret } };
+    case 'oauth2':
+      return {
+        auth: {
+          type: 'oauth2',
+          token_url: tokenUrl.trim(),
+          client_id: username,
+          client_secret: secret,
+          ...(scope.trim() === '' ? {} : { scope: scope.trim() }),
+          ...(audience.trim() === '' ? {} : { audience: audience.trim() }),
+          ...(isSecretInBody ? { client_auth: 'body' } : {}),
+        },
+      };
   }
+}
+
+function certificateOf(draft: DeliveryDraft): Pick<DeliveryChange, 'client_certificate'> {
+  const { certificate, privateKey, removesCertificate } = draft;
+  if (removesCertificate) return { client_certificate: null };
+  if (certificate.trim() === '' && privateKey.trim() === '') return {};
+  return { client_certificate: { certificate, private_key: privateKey } };
 }

@@ -4,7 +4,9 @@ import { deliveryFacts } from './delivery-facts.js';
 
 const UNUSUAL: ShownDelivery = {
   header_names: ['X-Tenant', 'X-Stage'],
-  auth_type: 'bearer',
+  auth_type: 'oauth2',
+  oauth2: { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' },
+  client_certificate: { subject: 'CN=gapless', fingerprint: 'AB:CD', expires_at: '2027-01-02T03:04:05.000Z' },
   legacy_signature: false,
   signatures: ['hmac', 'ed25519'],
   respect_retry_after: true,
@@ -35,11 +37,23 @@ describe('the delivery settings', () => {
       'Signatures: Ed25519 too, no X-Webhook-Signature',
       'Previous sequence: Sent',
       'Headers: X-Tenant, X-Stage',
-      'Authorization: Bearer',
+      'Authorization: OAuth 2: gapless at https://id.example/token, scope push',
+      'Client certificate: CN=gapless, SHA-256 AB:CD, expires 2027-01-02',
     ]);
   });
 
-  it.each(Object.keys(UNUSUAL) as (keyof ShownDelivery)[])('show %s by itself', (name) => {
+  it.each([
+    ['basic', 'Basic'],
+    ['bearer', 'Bearer'],
+    // A process of an earlier version has changed the endpoint.
+    ['oauth2', 'OAuth 2'],
+  ] as const)('name authentication of the kind %s', (auth_type, text) => {
+    expect(deliveryFacts({ ...USUAL_DELIVERY, auth_type })).toEqual([{ name: 'Authorization', text }]);
+  });
+
+  // The client of OAuth 2 comes with its type.
+  const alone = Object.keys(UNUSUAL).filter((name) => name !== 'oauth2');
+  it.each(alone as (keyof ShownDelivery)[])('show %s by itself', (name) => {
     const shown = { ...USUAL_DELIVERY, [name]: UNUSUAL[name] };
     expect(isUnusual(shown)).toBe(true);
     expect(deliveryFacts(shown).length).toBeGreaterThan(0);

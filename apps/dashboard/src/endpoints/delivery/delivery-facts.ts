@@ -12,7 +12,7 @@ const ORDERS = { none: undefined, endpoint: 'By sequence number', subject: 'By s
 
 /** Returns the delivery settings that differ from the defaults, in the order of the form. */
 export function deliveryFacts(shown: ShownDelivery): readonly DeliveryFact[] {
-  const { filter, ordering, urgent, header_names: headerNames, auth_type: authType } = shown;
+  const { filter, ordering, urgent, header_names: headerNames, client_certificate: certificate } = shown;
   const facts: readonly (DeliveryFact | false)[] = [
     filter !== null && { name: 'Filter', text: filter, isCode: true },
     fact('Pace', paceText(shown)),
@@ -24,13 +24,26 @@ export function deliveryFacts(shown: ShownDelivery): readonly DeliveryFact[] {
     fact('Signatures', signatureText(shown)),
     shown.previous_sequence && { name: 'Previous sequence', text: 'Sent' },
     headerNames.length > 0 && { name: 'Headers', text: headerNames.join(', ') },
-    authType !== null && { name: 'Authorization', text: authType === 'basic' ? 'Basic' : 'Bearer' },
+    fact('Authorization', authText(shown)),
+    certificate !== null && { name: 'Client certificate', text: certificateText(certificate) },
   ];
   return facts.filter((one) => one !== false);
 }
 
 function fact(name: string, text: string | undefined): DeliveryFact | false {
   return text !== undefined && { name, text };
+}
+
+function authText({ auth_type: type, oauth2 }: ShownDelivery): string | undefined {
+  if (type === null) return undefined;
+  if (type !== 'oauth2') return type === 'basic' ? 'Basic' : 'Bearer';
+  if (oauth2 === null) return 'OAuth 2';
+  const { token_url: url, client_id: id, scope } = oauth2;
+  return `OAuth 2: ${id} at ${url}${scope === null ? '' : `, scope ${scope}`}`;
+}
+
+export function certificateText(shown: NonNullable<ShownDelivery['client_certificate']>): string {
+  return `${shown.subject}, SHA-256 ${shown.fingerprint}, expires ${shown.expires_at.slice(0, 10)}`;
 }
 
 function paceText({ max_per_second: perSecond, max_in_flight: inFlight }: ShownDelivery): string | undefined {

@@ -1,5 +1,7 @@
 import { useState } from 'react';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field.js';
+import { AuthFields } from './auth-fields.js';
+import { CertificateFields } from './certificate-fields.js';
 import { DELIVERY_MEMBERS, isUnusual, type DeliveryDraft, type ShownDelivery } from './delivery-draft.js';
 import { FilterField } from './filter-field.js';
 import './delivery-fields.css';
@@ -146,42 +148,8 @@ export function DeliveryFields({ events, draft, shown, onChange, problemOf }: De
           hint={headersHint(shown.header_names)}
           error={problemOf('headers')}
         />
-        <SelectField
-          label="Authorization"
-          value={draft.auth}
-          onChange={(event) => {
-            change({ auth: event.target.value as DeliveryDraft['auth'] });
-          }}
-          error={problemOf('auth')}
-        >
-          {shown.auth_type !== null && <option value="unchanged">Unchanged ({shown.auth_type})</option>}
-          <option value="none">None</option>
-          <option value="basic">Basic</option>
-          <option value="bearer">Bearer</option>
-        </SelectField>
-        {(draft.auth === 'basic' || draft.auth === 'bearer') && (
-          <div className="columns-2">
-            {draft.auth === 'basic' && (
-              <TextField
-                label="User name"
-                autoComplete="off"
-                value={draft.username}
-                onChange={(event) => {
-                  change({ username: event.target.value });
-                }}
-              />
-            )}
-            <TextField
-              label={draft.auth === 'basic' ? 'Password' : 'Token'}
-              type="password"
-              autoComplete="new-password"
-              value={draft.secret}
-              onChange={(event) => {
-                change({ secret: event.target.value });
-              }}
-            />
-          </div>
-        )}
+        <AuthFields draft={draft} shown={shown} onChange={change} problemOf={problemOf} />
+        <CertificateFields draft={draft} shown={shown} onChange={change} problemOf={problemOf} />
       </div>
     </details>
   );

@@ -1,4 +1,5 @@
 import type { EndpointHost } from '../endpoint-url.js';
+import type { ClientIdentity } from './push-attempt.js';
 import { Connection, type ConnectionOptions } from './connection.js';
 
 export interface ConnectionPoolOptions extends ConnectionOptions {
@@ -10,8 +11,8 @@ export type Acquired =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Keeps idle connections by origin and gives each to one request at a time. No request waits for one of another: hosts
- * are shared by many endpoints, and a slow endpoint must not delay the others. The lanes of the dispatcher bound how
+ * Keeps idle connections by origin, and by the client certificate of an endpoint that has one. It gives each to one
+ * request at a time. No request waits for one of another: hosts are shared by many endpoints, and a slow endpoint must not delay the others. The lanes of the dispatcher bound how
  * many requests there are. undici's pool would let requests wait, and its time limits start before a request has a
  * connection.
  */
@@ -31,11 +32,11 @@ export class ConnectionPool {
   }
 
   /** Returns a connection that the caller owns until it releases it. */
-  acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined): Acquired {
+  acquire(url: URL, host: EndpointHost, signal: AbortSignal | undefined, identity?: ClientIdentity): Acquired {
     if (this.#closing !== undefined) return { kind: 'refused', reason: 'the sender is stopping' };
     if (signal?.aborted === true) return { kind: 'refused', reason: 'the attempt was ended' };
     this.#inUse++;
-    return { kind: 'acquired', connection: this.#takeIdle(url.origin) ?? this.#open(url, host) };
+    return { kind: 'acquired', connection: this.#takeIdle(peerOf(url, identity)) ?? this.#open(url, host, identity) };
   }
 
   /** @param reusable whether the last answer was read to its end */
@@ -61,16 +62,16 @@ export class ConnectionPool {
   }
 
   #keep(connection: Connection): void {
-    const { origin } = connection.url;
-    const idle = this.#idle.get(origin);
-    if (idle === undefined) this.#idle.set(origin, [connection]);
+    const peer = peerOf(connection.url, connection.identity);
+    const idle = this.#idle.get(peer);
+    if (idle === undefined) this.#idle.set(peer, [connection]);
     else idle.push(connection);
     this.#idleCount++;
   }
 
-  #takeIdle(origin: string): Connection | undefined {
+  #takeIdle(peer: string): Connection | undefined {
     const { clock, maxConnectionAgeMs } = this.options;
-    for (let last = this.#idle.get(origin)?.at(-1); last !== undefined; last = this.#idle.get(origin)?.at(-1)) {
+    for (let last = this.#idle.get(peer)?.at(-1); last !== undefined; last = this.#idle.get(peer)?.at(-1)) {
       this.#forget(last);
       if (clock.now() - last.openedAt < maxConnectionAgeMs) return last;
       last.destroy();
@@ -78,8 +79,8 @@ export class ConnectionPool {
     return undefined;
   }
 
-  #open(url: URL, host: EndpointHost): Connection {
-    const connection = new Connection(url, host, this.options);
+  #open(url: URL, host: EndpointHost, identity: ClientIdentity | undefined): Connection {
+    const connection = new Connection(url, host, this.options, identity);
     connection.onDisconnect(() => {
       this.#drop(connection);
     });
@@ -93,14 +94,19 @@ export class ConnectionPool {
 
   /** @returns whether the connection was idle */
   #forget(connection: Connection): boolean {
-    const { origin } = connection.url;
-    const idle = this.#idle.get(origin);
+    const peer = peerOf(connection.url, connection.identity);
+    const idle = this.#idle.get(peer);
     const at = idle?.lastIndexOf(connection) ?? -1;
     if (idle === undefined || at === -1) return false;
     idle.splice(at, 1);
     this.#idleCount--;
     // Remove empty lists, because origins come and go with their endpoints.
-    if (idle.length === 0) this.#idle.delete(origin);
+    if (idle.length === 0) this.#idle.delete(peer);
     return true;
   }
+}
+
+/** Names what a connection may be used for again. */
+function peerOf({ origin }: URL, identity: ClientIdentity | undefined): string {
+  return identity === undefined ? origin : [origin, identity.endpointId, identity.certificate].join(' ');
 }

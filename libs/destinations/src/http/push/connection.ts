@@ -1,14 +1,16 @@
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { Client, type buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '#libs/domain';
 import type { Network } from '../addresses/index.js';
+import { loadCertificate } from '../certificates/client-certificate.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
 import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import type { EgressProxy } from './egress-proxy.js';
-import { EndpointAddressError, type ConnectionPhase } from './transport-error.js';
+import type { ClientIdentity } from './push-attempt.js';
+import { ClientCertificateError, EndpointAddressError, type ConnectionPhase } from './transport-error.js';
 import { UnaskedContinueFilter } from './answer/unasked-continue.js';
 
 export interface ConnectionOptions {
@@ -51,6 +53,8 @@ export class Connection {
   readonly #bounds = new BoundedAnswer();
   readonly #continueFilter = new UnaskedContinueFilter();
   #socket: Socket | undefined;
+  /** With the client certificate, if one is presented. */
+  #secureContext: SecureContext | undefined;
   readonly #ending = new AbortController();
   #phase: ConnectionPhase = 'resolving';
   #openedAt = 0;
@@ -61,6 +65,7 @@ export class Connection {
     readonly url: URL,
     readonly host: EndpointHost,
     readonly options: ConnectionOptions,
+    readonly identity?: ClientIdentity,
   ) {
     this.#client = new Client(url.origin, {
       connect: (_options, callback) => {
@@ -118,6 +123,8 @@ export class Connection {
 
   #connect(callback: buildConnector.Callback): void {
     this.#phase = 'resolving';
+    this.#socket = undefined;
+    this.#error = undefined;
     const { resolver, allowedNetworks, deniedNetworks } = this.options;
     resolveEndpointAddress(this.host, resolver, allowedNetworks, deniedNetworks).then(
       (found) => {
@@ -146,6 +153,14 @@ export class Connection {
       callback(new Error('the connection is no longer wanted'), null);
       return;
     }
+    const { clock, ca } = this.options;
+    const loaded = this.identity && loadCertificate(this.identity, clock.now(), ca);
+    if (loaded?.kind === 'refused') {
+      const member = loaded.member === 'certificate' ? 'client certificate' : 'private key';
+      callback(new ClientCertificateError(`the ${member} ${loaded.detail}`), null);
+      return;
+    }
+    this.#secureContext = loaded?.context;
     this.#phase = 'connecting';
     const name = this.host.kind === 'name' ? this.host.name : undefined;
     const host = name ?? (addresses[0] || '');
@@ -189,6 +204,7 @@ export class Connection {
       ALPNProtocols: ['http/1.1'],
       ...(name === undefined ? {} : { servername: name }),
       ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),
+      ...(this.#secureContext === undefined ? {} : { secureContext: this.#secureContext }),
     };
   }
 
@@ -217,7 +233,8 @@ export class Connection {
     this.#continueFilter.attach(socket);
     // Before undici, which ends the answer within its own listener.
     socket.once('error', (error) => {
-      this.#error = error;
+      // undici may have connected again already.
+      if (socket === this.#socket) this.#error = error;
     });
     callback(null, socket);
   }

@@ -89,7 +89,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle(
-      transportFailure(error, this.#phase),
+      transportFailure(this.connection.error ?? error, this.#phase),
       false,
       error instanceof EgressProxyAwayError ? error : undefined,
     );

@@ -1,3 +1,5 @@
+import type { ClientCertificate, EndpointId } from '#libs/domain';
+
 /** Why no answer came in time, or not all of it (contract 6.3). */
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
 
@@ -27,6 +29,11 @@ export type PushOutcome = {
     }
 );
 
+/** A client certificate, and the endpoint that it is presented to. */
+export interface ClientIdentity extends ClientCertificate {
+  readonly endpointId: EndpointId;
+}
+
 export interface PushRequest {
   /** Checked again here, because it may have been stored under older rules. */
   readonly url: string;
@@ -35,6 +42,8 @@ export interface PushRequest {
    * sets `content-length`, `host` and `connection`.
    */
   readonly headers: (startedAtMs: number) => Readonly<Record<string, string>>;
+  /** Presented in the handshake. No other endpoint gets the connection, and no other certificate. */
+  readonly identity?: ClientIdentity | undefined;
   /** Default: `POST`. A `GET` has no body. */
   readonly method?: 'GET' | 'POST';
   readonly body: Buffer;

@@ -68,7 +68,7 @@ export function createPushClient(options: PushClientOptions): PushClient {
       const path = checked.url.pathname + checked.url.search;
       for (;;) {
         await proxy?.whenThere(request.signal);
-        const acquired = pool.acquire(checked.url, checked.host, request.signal);
+        const acquired = pool.acquire(checked.url, checked.host, request.signal, request.identity);
         if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
         const { connection } = acquired;
         const hasBeenAway = proxy?.watch();

@@ -20,6 +20,11 @@ export class EndpointAddressError extends Error {
   }
 }
 
+/** The endpoint's client certificate cannot be presented. */
+export class ClientCertificateError extends Error {
+  override readonly name = 'ClientCertificateError';
+}
+
 export interface TransportFailure {
   readonly error: PushError;
   readonly detail: string;
@@ -52,6 +57,8 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate chain ends in an unknown authority',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate chain is incomplete',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the receiver requires a client certificate',
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the receiver does not know the authority of the client certificate',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 };
@@ -72,6 +79,7 @@ const NETWORK_CODES = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH
 /** @param phase the phase when the error occurred */
 export function transportFailure(cause: unknown, phase: ExchangePhase): TransportFailure {
   if (cause instanceof EndpointAddressError) return { error: cause.pushError, detail: cause.message };
+  if (cause instanceof ClientCertificateError) return { error: 'tls', detail: cause.message };
   if (cause instanceof EgressProxyRefusal) return { error: 'connect', detail: cause.message };
   const code = errorCode(cause);
   // An alert can also follow the handshake: TLS 1.3 servers refuse a missing client certificate that late.

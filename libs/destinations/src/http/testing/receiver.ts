@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { KeyAndCertificate } from './certificates.js';
 
 /** Called for each complete request; `request` is its text, `nth` counts from 0 over all connections. */
@@ -19,7 +19,7 @@ export interface TestReceiver {
 }
 
 export interface ReceiverOptions {
-  readonly tls?: KeyAndCertificate;
+  readonly tls?: KeyAndCertificate & TlsOptions;
   /** Called for each new connection, before any request. */
   readonly onConnection?: (socket: Socket) => void;
 }

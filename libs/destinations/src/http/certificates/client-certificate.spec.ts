@@ -1,0 +1,63 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { shownCertificate } from '#libs/domain';
+import { loadCertificate } from './client-certificate.js';
+import { makeCertificates, type KeyAndCertificate, type TestCertificates } from '../testing/certificates.js';
+
+let made: TestCertificates;
+
+beforeAll(() => {
+  made = makeCertificates();
+});
+
+const load = (certificate: string, private_key: string) => loadCertificate({ certificate, private_key }, Date.now());
+
+function keyOf(type: 'rsa' | 'secp256k1'): string {
+  const { privateKey } =
+    type === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 1_024 })
+      : generateKeyPairSync('ec', { namedCurve: type });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+describe('a client certificate', () => {
+  it('is loaded with its key, and with its chain', () => {
+    const { cert, key } = made.valid;
+    expect(load(cert, key)).toMatchObject({ kind: 'loaded' });
+    expect(load(cert + made.ca, key)).toMatchObject({ kind: 'loaded' });
+  });
+
+  it.each<[string, string, (one: KeyAndCertificate) => readonly [string, string]]>([
+    ['no certificate', 'certificate must be a certificate', ({ key }) => ['hello', key]],
+    ['a key in its place', 'certificate must be a certificate', ({ key }) => [key, key]],
+    ['a key beside it', 'certificate must not hold a private key', ({ cert, key }) => [cert + key, key]],
+    [
+      'a chain that breaks off',
+      'certificate cannot be used',
+      ({ cert, key }) => [`${cert}-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n`, key],
+    ],
+    ['an expired one', 'certificate has expired', () => [made.expired.cert, made.expired.key]],
+    ['no key', 'private_key must be a private key', ({ cert }) => [cert, cert]],
+    ['the key of another', 'private_key does not belong', ({ cert }) => [cert, made.wrongHost.key]],
+    [
+      'an encrypted key',
+      'private_key must not be encrypted',
+      ({ cert, key }) => [cert, key.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE')],
+    ],
+    ['a short RSA key', 'private_key must be RSA of 2048', ({ cert }) => [cert, keyOf('rsa')]],
+    ['another curve', 'private_key must be RSA of 2048', ({ cert }) => [cert, keyOf('secp256k1')]],
+  ])('is refused with %s', (_case, reason, given) => {
+    const loaded = load(...given(made.valid));
+    expect(loaded).toMatchObject({ kind: 'refused' });
+    expect(loaded.kind === 'refused' && `${loaded.member} ${loaded.detail}`).toContain(reason);
+  });
+
+  it('is shown without its key', () => {
+    const shown = shownCertificate({ certificate: made.valid.cert, private_key: made.valid.key });
+    expect(shown).toEqual({
+      subject: 'CN=valid',
+      fingerprint: expect.stringMatching(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/) as unknown,
+      expires_at: '2099-12-31T00:00:00.000Z',
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import type { EndpointId, OAuth2Client } from '#libs/domain';
+import type { PushOutcome } from '../push/push-attempt.js';
+import type { PushClient } from '../push/push-client.js';
+import { readTokenAnswer, tokenErrorOf } from './token-answer.js';
+import { tokenRequest } from './token-request.js';
+
+export type FoundToken =
+  | { readonly kind: 'token'; readonly token: string }
+  /** The detail names neither the secret nor what the token endpoint sent. */
+  | { readonly kind: 'failed'; readonly detail: string };
+
+interface Entry {
+  /** The client that it was asked for, in JSON: another one gets another token. */
+  readonly client: string;
+  readonly found: Promise<FoundToken>;
+  /** The answers in a row that had no token. */
+  failures: number;
+  /** Until when `found` holds, milliseconds of the monotonic clock. */
+  untilMs: number;
+  token?: string;
+}
+
+/** The endpoints whose tokens are kept: 60 MB, if everything is as long as it may be. */
+const MAX_ENTRIES = 5_000;
+
+/**
+ * How long a token endpoint is left alone after a failure, milliseconds; twice as long after each further one. It is
+ * less than the first retry of a delivery waits.
+ */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 8_000;
+
+/**
+ * The access tokens of endpoints, in memory. Endpoints share none, so that no organization uses the token of another.
+ * Attempts of an endpoint share one request, and what became of it: until the pause is over, a failure as well.
+ */
+export class AccessTokens {
+  /** Ordered by last use. */
+  readonly #entries = new Map<EndpointId, Entry>();
+
+  constructor(
+    private readonly client: Pick<PushClient, 'post'>,
+    /** How long a request may take. */
+    readonly timeoutMs: number,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  /**
+   * Never rejects.
+   * @param signal ends a request at once; the same for all attempts of the process
+   */
+  find(endpointId: EndpointId, oauth2: OAuth2Client, signal: AbortSignal): Promise<FoundToken> {
+    const client = JSON.stringify(oauth2);
+    const known = this.#entries.get(endpointId);
+    const isSame = known?.client === client;
+    this.#entries.delete(endpointId);
+    const entry = isSame && this.nowMs() < known.untilMs ? known : this.#ask(oauth2, client, signal);
+    if (isSame && entry !== known) entry.failures = known.failures;
+    this.#entries.set(endpointId, entry);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
+    return entry.found;
+  }
+
+  /** Call it when the endpoint refuses the token. A newer token stays. */
+  drop(endpointId: EndpointId, token: string): void {
+    if (this.#entries.get(endpointId)?.token === token) this.#entries.delete(endpointId);
+  }
+
+  #ask(oauth2: OAuth2Client, client: string, signal: AbortSignal): Entry {
+    const askedAtMs = this.nowMs();
+    const found = this.#post(oauth2, signal).then((outcome): FoundToken => {
+      if (outcome.kind === 'failed') return this.#failed(entry, `failed: ${outcome.detail}`);
+      const { status, body, responseExcerpt } = outcome;
+      if (body === undefined) {
+        const error = tokenErrorOf(responseExcerpt);
+        return this.#failed(entry, `answered ${status}${error === undefined ? '' : ` ${error}`}`);
+      }
+      const answer = readTokenAnswer(body);
+      if (answer.kind === 'unusable') return this.#failed(entry, answer.detail);
+      entry.failures = 0;
+      entry.token = answer.token;
+      entry.untilMs = askedAtMs + answer.usableMs;
+      return { kind: 'token', token: answer.token };
+    });
+    const entry: Entry = { client, found, failures: 0, untilMs: Infinity };
+    return entry;
+  }
+
+  /**
+   * Asks a second time after a failure that may be that of one connection or moment: many attempts share the answer. Both
+   * requests have the time of one.
+   */
+  async #post(oauth2: OAuth2Client, signal: AbortSignal): Promise<PushOutcome> {
+    const request = { ...tokenRequest(oauth2), signal };
+    const askedAtMs = this.nowMs();
+    const outcome = await this.client.post({ ...request, timeoutMs: this.timeoutMs });
+    const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs));
+    const mayPass = outcome.kind === 'failed' ? outcome.error === 'connect' : outcome.status >= 500;
+    return mayPass && leftMs > 0 && !signal.aborted ? this.client.post({ ...request, timeoutMs: leftMs }) : outcome;
+  }
+
+  #failed(entry: Entry, what: string): FoundToken {
+    entry.untilMs = this.nowMs() + Math.min(FIRST_PAUSE_MS * 2 ** entry.failures++, LONGEST_PAUSE_MS);
+    return { kind: 'failed', detail: `the token endpoint ${what}` };
+  }
+}
