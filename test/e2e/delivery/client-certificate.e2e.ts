@@ -7,11 +7,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Store } from '#libs/postgres';
-import {
-  makeCertificates,
-  type KeyAndCertificate,
-  type TestCertificates,
-} from '../../../libs/destinations/src/http/testing/certificates.js';
+import { makeCertificates, type KeyAndCertificate, type TestCertificates } from '../../support/certificates.js';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
 import { aGapless, aStore, type GaplessUnderTest } from '../../support/gapless.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeCertificates } from '../../../libs/destinations/src/http/testing/certificates.js';
+import { makeCertificates } from '../../support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import {
   startReceiver,

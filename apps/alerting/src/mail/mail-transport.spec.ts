@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
-import { makeCertificates } from '../../../../libs/destinations/src/http/testing/certificates.js';
+import { makeCertificates } from '../../../../test/support/certificates.js';
 import { createMailTransport } from './mail-transport.js';
 import type { StaffMail } from './staff-mail.js';
 

@@ -2,7 +2,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { shownCertificate } from '#libs/domain';
 import { loadCertificate } from './client-certificate.js';
-import { makeCertificates, type KeyAndCertificate, type TestCertificates } from '../testing/certificates.js';
+import {
+  makeCertificates,
+  type KeyAndCertificate,
+  type TestCertificates,
+} from '../../../../../test/support/certificates.js';
 
 let made: TestCertificates;
 

@@ -9,7 +9,11 @@ import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { freePort } from '../../../../../test/support/free-port.js';
 import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
-import { makeCertificates, type KeyAndCertificate, type TestCertificates } from '../testing/certificates.js';
+import {
+  makeCertificates,
+  type KeyAndCertificate,
+  type TestCertificates,
+} from '../../../../../test/support/certificates.js';
 import { startProxy } from '../testing/proxy.js';
 import { startReceiver, type TestReceiver } from '../testing/receiver.js';
 import type { ClientIdentity } from '../push/push-attempt.js';

@@ -4,7 +4,7 @@ import { systemClock } from '#libs/domain';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
-import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
+import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
 import { startProxy, type ProxyOptions, type TestProxy } from '../testing/proxy.js';
 import { startReceiver, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';

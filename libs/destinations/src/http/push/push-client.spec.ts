@@ -6,7 +6,7 @@ import { parseNetworks } from '../addresses/index.js';
 import { parsePorts } from '../ports.js';
 import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
-import { makeCertificates, type TestCertificates } from '../testing/certificates.js';
+import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
 import { reset, startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
 import { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';

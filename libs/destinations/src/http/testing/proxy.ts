@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import type { KeyAndCertificate } from './certificates.js';
+import type { KeyAndCertificate } from '../../../../../test/support/certificates.js';
 
 export interface TestProxy {
   readonly port: number;

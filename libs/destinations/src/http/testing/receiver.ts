@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
-import type { KeyAndCertificate } from './certificates.js';
+import type { KeyAndCertificate } from '../../../../../test/support/certificates.js';
 
 /** Called for each complete request; `request` is its text, `nth` counts from 0 over all connections. */
 export type Behaviour = (socket: Socket, request: string, nth: number) => void;

@@ -5,11 +5,12 @@ import { FailingPartitions } from './failing-partitions.js';
 
 let health: HealthBoard;
 let failing: FailingPartitions;
+let metrics: Metrics;
 
 beforeEach(() => {
-  health = new HealthBoard();
+  [health, metrics] = [new HealthBoard(), new Metrics()];
   const consumer = { groupId: 'gapless-router', group: 'router' };
-  failing = new FailingPartitions(consumer, new Metrics(), createLogger('silent', 'test'), health);
+  failing = new FailingPartitions(consumer, metrics, createLogger('silent', 'test'), health);
 });
 
 function fail(partition: number): number {
@@ -40,4 +41,19 @@ it('forgets everything with an assignment', () => {
   failing.clear();
   expect(health.parts()).toEqual({});
   expect(fail(0)).toBe(backOffMs(1));
+});
+
+it('counts partitions from their first failure until their batch succeeds, or moves to another member', async () => {
+  const counted = async () =>
+    /^gapless_partitions_failing\{group="router"\} (\d+)$/m.exec((await metrics.scrape()).text)?.[1];
+  expect(await counted()).toBe('0');
+  fail(1);
+  fail(1);
+  fail(2);
+  expect(await counted()).toBe('2');
+  failing.succeeded('log', 1);
+  failing.succeeded('log', 3);
+  expect(await counted()).toBe('1');
+  failing.clear();
+  expect(await counted()).toBe('0');
 });
