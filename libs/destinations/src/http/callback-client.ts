@@ -4,7 +4,7 @@ import { createPushClient } from './push/push-client.js';
 import { callbackHeaders, type CallbackMessage } from './push/push-headers.js';
 import type { PushOutcome } from './push/push-attempt.js';
 import { createResolver } from './resolver.js';
-import { watchedProxy } from './watched-proxy.js';
+import { watchedProxy } from './proxy/watched-proxy.js';
 
 /** The answer of a callback, or why there was none: the error of an attempt, as the delivery log has it. */
 export type CallbackOutcome =

@@ -6,7 +6,7 @@ import { createPushClient } from './push/push-client.js';
 import { checkEndpointAddress } from './resolve-endpoint-address.js';
 import { createResolver } from './resolver.js';
 import { sentRequest } from './sent-request.js';
-import { watchedProxy } from './watched-proxy.js';
+import { watchedProxy } from './proxy/watched-proxy.js';
 
 /** How long a registration waits for name servers, milliseconds. */
 const LOOK_UP_TIMEOUT_MS = 5_000;

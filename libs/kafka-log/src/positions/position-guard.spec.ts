@@ -372,7 +372,7 @@ describe('PositionGuard', () => {
       [committed, end] = [COMMITTED, 9];
       const guard = aGuard(undefined, true);
       guard.assigned({ [TOPIC]: [0] });
-      expect(await guard.admits(TOPIC, 0)).toBe(true);
+      expect(await guard.admits(TOPIC, 0)).toBe('moved');
       guard.seen(TOPIC, 0, { offset: next - 1, timestampMs: 0 } as StoredRecord);
       return guard;
     }

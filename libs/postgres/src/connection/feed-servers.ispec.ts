@@ -4,7 +4,7 @@ import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
-import { RecoverySource } from '../deliveries/recovery-source.js';
+import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
 import { FeedAudit } from '../feed/feed-audit.js';
 import { eventKey, FeedReader } from '../feed/feed-reader.js';
 import { FeedRepair } from '../feed/feed-repair.js';

@@ -8,7 +8,7 @@ import { DayPartitions } from '../projections/days/day-partitions.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { indexEntriesRead } from '../testing/index-entries-read.js';
-import { RecoverySource } from './recovery-source.js';
+import { RecoverySource } from './recoveries/recovery-source.js';
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 5, 1);

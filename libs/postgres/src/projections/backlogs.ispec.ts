@@ -24,7 +24,7 @@ import { EndpointHealthReader } from '../endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
 import { CelFilters } from '#libs/event-filter';
-import { RecoverySource } from '../deliveries/recovery-source.js';
+import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 import { aCipher, aTestStore } from '../testing/a-test-store.js';

@@ -8,7 +8,7 @@ import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
 import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
-import type { EgressProxy } from './egress-proxy.js';
+import type { EgressProxy } from '../proxy/egress-proxy.js';
 import type { ClientIdentity } from './push-attempt.js';
 import { ClientCertificateError, EndpointAddressError, type ConnectionPhase } from './transport-error.js';
 import { UnaskedContinueFilter } from './answer/unasked-continue.js';

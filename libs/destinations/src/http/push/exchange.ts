@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '#libs/domain';
 import type { Connection } from './connection.js';
-import { EgressProxyAwayError } from './egress-proxy.js';
+import { EgressProxyAwayError } from '../proxy/egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { retryAfterMs } from './answer/retry-after.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './answer/response-excerpt.js';

@@ -2,7 +2,7 @@ import type { Clock } from '#libs/domain';
 import { checkEndpointUrl, type EndpointUrlCheck, type EndpointUrlRules } from '../endpoint-url.js';
 import type { Resolver } from '../resolver.js';
 import type { ConnectionPool } from './connection-pool.js';
-import { EgressProxy, EgressProxyAwayError, type EgressProxyOptions } from './egress-proxy.js';
+import { EgressProxy, EgressProxyAwayError, type EgressProxyOptions } from '../proxy/egress-proxy.js';
 import { exchange } from './exchange.js';
 import type { PushError, PushOutcome, PushRequest } from './push-attempt.js';
 

@@ -1,6 +1,6 @@
 import { errorCode } from '../error-code.js';
 import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
-import { EgressProxyRefusal } from './egress-proxy.js';
+import { EgressProxyRefusal } from '../proxy/egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
 /** The phase that a connection has reached. */

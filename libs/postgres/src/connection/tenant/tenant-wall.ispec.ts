@@ -21,7 +21,7 @@ import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedCursors } from '../../feed/feed-cursors.js';
 import { FeedProjection } from '../../projections/feed-projection.js';
 import { LiveChatSettingsRecords } from '../../live-chat/live-chat-settings-records.js';
-import { RecoveryRecords } from '../../deliveries/recovery-records.js';
+import { RecoveryRecords } from '../../deliveries/recoveries/recovery-records.js';
 import { McpSubscriptions } from '../../mcp/mcp-subscriptions.js';
 import { OrgRecords } from '../../orgs/org-records.js';
 import { OrgStatistics } from '../../orgs/org-statistics.js';

@@ -9,8 +9,8 @@ import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
 import { startProxy, type ProxyOptions, type TestProxy } from '../testing/proxy.js';
 import { startReceiver, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
 import type { EgressProxyOptions } from './egress-proxy.js';
-import type { PushOutcome } from './push-attempt.js';
-import { createPushClient, type PushClient } from './push-client.js';
+import type { PushOutcome } from '../push/push-attempt.js';
+import { createPushClient, type PushClient } from '../push/push-client.js';
 
 /** The time limit of a push: longer than a busy machine stands still for. */
 const LIMIT_MS = 2_000;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { derivedRecoveryId, type Seq } from '#libs/domain';
-import { anOrgId } from '../../../../test/support/ids.js';
-import type { Store } from '../connection/store.js';
-import { aTestStore } from '../testing/a-test-store.js';
-import { anEndpoint } from '../testing/an-endpoint.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import type { Store } from '../../connection/store.js';
+import { aTestStore } from '../../testing/a-test-store.js';
+import { anEndpoint } from '../../testing/an-endpoint.js';
 import { NOT_BEGUN, RecoveryRecords } from './recovery-records.js';
 
 let store: Store;

@@ -14,9 +14,9 @@ import {
   type Subscriber,
   type WidgetId,
 } from '#libs/domain';
-import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
-import type { Store } from '../connection/store.js';
-import { pendingOf } from './pending-of.js';
+import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../../projections/seen-deliveries.js';
+import type { Store } from '../../connection/store.js';
+import { pendingOf } from '../pending-of.js';
 
 /**
  * Which deliveries to recover: `failed` ones, events that the endpoint `missed` while it was inactive, or events that

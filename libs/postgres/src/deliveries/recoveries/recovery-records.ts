@@ -1,8 +1,8 @@
 import type { QueryRunner } from 'typeorm';
 import { seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
-import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
-import { appendAudit } from '../access/audit-log.js';
-import type { Store } from '../connection/store.js';
+import { OPERATOR, type AuditActor } from '../../access/audit-actor.js';
+import { appendAudit } from '../../access/audit-log.js';
+import type { Store } from '../../connection/store.js';
 import type { RecoveryKind, RecoveryRange } from './recovery-source.js';
 
 export const RECOVERY_STATUSES = ['running', 'done', 'stopped', 'failed'] as const;

@@ -1,5 +1,5 @@
-import type { DestinationContext } from '../destination-kind.js';
-import type { EgressProxyOptions } from './push/egress-proxy.js';
+import type { DestinationContext } from '../../destination-kind.js';
+import type { EgressProxyOptions } from './egress-proxy.js';
 
 /** Returns the proxy of `EGRESS_PROXY`. While it is away pushes wait, and health, metrics and log report that. */
 export function watchedProxy({ config, health, metrics, logger }: DestinationContext): EgressProxyOptions | undefined {
