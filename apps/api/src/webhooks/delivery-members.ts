@@ -129,7 +129,7 @@ const AUTH_KINDS: Readonly<Record<EndpointAuth['type'], Readonly<Record<string, 
     client_secret: required(someOf(PRINTABLE_ASCII, MAX_CREDENTIAL)),
     scope: absentOr(someOf(SCOPE, MAX_SCOPE)),
     audience: absentOr(someOf(PRINTABLE_ASCII, MAX_SCOPE)),
-    client_auth: absentOr(described(oneOf(CLIENT_AUTHS), { default: 'basic' })),
+    client_auth: absentOr(described(oneOf(CLIENT_AUTHS), { description: '`basic` if it is missing.' })),
   },
 };
 

@@ -2357,10 +2357,10 @@ export interface components {
                 scope?: string;
                 audience?: string;
                 /**
-                 * @default basic
+                 * @description `basic` if it is missing.
                  * @enum {string}
                  */
-                client_auth: "basic" | "body";
+                client_auth?: "basic" | "body";
             } | null;
             /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
             client_certificate?: {
@@ -2435,10 +2435,10 @@ export interface components {
                 scope?: string;
                 audience?: string;
                 /**
-                 * @default basic
+                 * @description `basic` if it is missing.
                  * @enum {string}
                  */
-                client_auth: "basic" | "body";
+                client_auth?: "basic" | "body";
             } | null;
             /** @description Presented in the TLS handshake of pushes to this endpoint. Stored encrypted; the key is never shown. The url has to be https. */
             client_certificate?: {

@@ -12,9 +12,9 @@ export type Acquired =
 
 /**
  * Keeps idle connections by origin, and by the client certificate of an endpoint that has one. It gives each to one
- * request at a time. No request waits for one of another: hosts are shared by many endpoints, and a slow endpoint must not delay the others. The lanes of the dispatcher bound how
- * many requests there are. undici's pool would let requests wait, and its time limits start before a request has a
- * connection.
+ * request at a time. No request waits for one of another: hosts are shared by many endpoints, and a slow endpoint must
+ * not delay the others. The lanes of the dispatcher bound how many requests there are. undici's pool would let requests
+ * wait, and its time limits start before a request has a connection.
  */
 export class ConnectionPool {
   /** Each list is ordered by last use. The last connection is used first, so that the others grow old and close. */
