@@ -311,6 +311,8 @@ export class BatchConsumer {
         partitionsConsumedConcurrently: 64,
         eachBatch: (payload) => this.#eachBatch(consumer, payload),
       });
+      // It was stopped or replaced while it joined, which kafkajs does not notice.
+      if (this.#stopping || this.#consumer !== consumer) await consumer.disconnect();
     } catch (error) {
       await consumer.disconnect().catch(() => undefined);
       if (this.#consumer === consumer) this.#restartAfter(error);

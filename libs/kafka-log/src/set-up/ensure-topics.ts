@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Admin } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
 import { alterTopics } from './alter-topics.js';
-import { findTopics, type FoundTopics } from './found-topics.js';
+import { describeTopics, findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
 import { configOf, JUDGED_SETTINGS, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
@@ -93,14 +93,25 @@ export async function findMismatches(
   plans: readonly TopicPlan[],
   accepted: () => Promise<ReadonlyMap<string, number>>,
 ): Promise<readonly string[]> {
-  const existing = new Set(await admin.listTopics());
-  const missing = plans.filter(({ topic }) => !existing.has(topic)).map(({ topic }) => `${topic} does not exist`);
-  const present = plans.filter(({ topic }) => existing.has(topic));
-  const found = await findTopics(
-    admin,
-    present.map(({ topic }) => topic),
-    JUDGED_SETTINGS,
-  );
+  const described = (some: readonly TopicPlan[]) =>
+    describeTopics(
+      admin,
+      some.map(({ topic }) => topic),
+      JUDGED_SETTINGS,
+    );
+  let present = plans;
+  let topics: FoundTopics['topics'];
+  try {
+    topics = await described(plans);
+  } catch (error) {
+    if (!(error instanceof kafkajs.KafkaJSProtocolError) || error.type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
+    const existing = new Set(await admin.listTopics());
+    present = plans.filter(({ topic }) => existing.has(topic));
+    topics = await described(present);
+  }
+  const missing = plans.filter((plan) => !present.includes(plan)).map(({ topic }) => `${topic} does not exist`);
+  // How many brokers there are makes no mismatch.
+  const found = { topics, brokers: 0 };
   const isAccepted = judgeTopics(present, found).mismatches.length === 0;
   const { mismatches } = judgeTopics(present, found, isAccepted ? undefined : await accepted());
   return [...missing, ...mismatches];

@@ -20,18 +20,29 @@ export async function findTopics(
   names: readonly string[],
   settings?: readonly string[],
 ): Promise<FoundTopics> {
-  const [metadata, configs, cluster] = await Promise.all([
-    admin.fetchTopicMetadata({ topics: [...names] }),
-    admin.describeConfigs({
-      includeSynonyms: false,
-      resources: names.map((name) => ({
-        type: kafkajs.ConfigResourceTypes.TOPIC,
-        name,
-        ...(settings === undefined ? {} : { configNames: [...settings] }),
-      })),
-    }),
-    admin.describeCluster(),
-  ]);
+  const [topics, cluster] = await Promise.all([describeTopics(admin, names, settings), admin.describeCluster()]);
+  return { topics, brokers: cluster.brokers.length };
+}
+
+/**
+ * Reads the settings of topics, and asks for nothing of other topics, of which the brokers may have thousands.
+ * @throws KafkaJSProtocolError `UNKNOWN_TOPIC_OR_PARTITION` if one does not exist
+ */
+export async function describeTopics(
+  admin: Admin,
+  names: readonly string[],
+  settings?: readonly string[],
+): Promise<ReadonlyMap<string, DescribedTopic>> {
+  // First: asking for the partitions of a topic that does not exist may create it.
+  const configs = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: names.map((name) => ({
+      type: kafkajs.ConfigResourceTypes.TOPIC,
+      name,
+      ...(settings === undefined ? {} : { configNames: [...settings] }),
+    })),
+  });
+  const metadata = await admin.fetchTopicMetadata({ topics: [...names] });
   const entries = new Map(configs.resources.map((resource) => [resource.resourceName, resource.configEntries]));
   const topics = metadata.topics.map(({ name, partitions }) => {
     const config = entries.get(name) ?? [];
@@ -44,5 +55,5 @@ export async function findTopics(
     };
     return [name, described] as const;
   });
-  return { topics: new Map(topics), brokers: cluster.brokers.length };
+  return new Map(topics);
 }

@@ -86,7 +86,7 @@ describe('a query of a request', () => {
     const counted = await Promise.all(
       Array.from({ length: 200 }, async (_, index) => {
         const asks = 'select pg_sleep(0.02)';
-        await (index % 2 === 0 ? store.query(asks) : store.forOrg(orgId, (runner) => runner.query(asks)));
+        await (index % 2 === 0 ? store.query(asks) : store.forOrg(anOrgId(), (runner) => runner.query(asks)));
         const { busy, idle } = store.connections;
         return busy + idle;
       }),
