@@ -7,8 +7,14 @@ import { FakeConsumer } from '../testing/fake-consumer.js';
 /** Resolves once everything has happened that waits for no answer. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A consumer that has its partition, and gives what its handler gets to the test. */
+/** A consumer that has its partition, and gives the contexts of its batches to the test. */
 async function aConsumer(consumer: FakeConsumer, health = new HealthBoard()) {
+  const { batches, contexts } = aConsumerToStart(consumer, health);
+  await batches.start();
+  return { batches, contexts };
+}
+
+function aConsumerToStart(consumer: FakeConsumer, health: HealthBoard) {
   const logger = createLogger('silent', 'test');
   const contexts: BatchContext[] = [];
   const batches = new BatchConsumer(
@@ -28,7 +34,6 @@ async function aConsumer(consumer: FakeConsumer, health = new HealthBoard()) {
     logger,
     health,
   );
-  await batches.start();
   return { batches, contexts };
 }
 
@@ -66,5 +71,23 @@ describe('a consumer that the brokers refuse', () => {
       reason: 'joining its consumer group: Not authorized to access group',
     });
     await batches.stop();
+  });
+});
+
+describe('a consumer that is stopped while it joins its group', () => {
+  it('leaves the group once that has assigned it partitions', async () => {
+    const consumer = new FakeConsumer(() => false);
+    let assign: () => void = () => undefined;
+    consumer.assigns = new Promise((resolve) => {
+      assign = resolve;
+    });
+    const { batches } = aConsumerToStart(consumer, new HealthBoard());
+    void batches.start();
+    await settled();
+    await batches.stop();
+    consumer.hasLeft = false;
+    assign();
+    await settled();
+    expect(consumer.hasLeft).toBe(true);
   });
 });
