@@ -320,7 +320,7 @@ export class SimulatedProcess {
             clock,
           );
           const endpoints = new EndpointRecords(store, cipher);
-          const urls = { check: () => Promise.resolve() } as unknown as EndpointUrlCheck;
+          const urls = { checkAll: () => Promise.resolve() } as unknown as EndpointUrlCheck;
           const log = new LogMoments(connection, topics, config);
           const identifiers = { endpointId: newEndpointId } as unknown as Identifiers;
           const signingKeys = { ensure: () => Promise.resolve() } as unknown as SigningKeys;

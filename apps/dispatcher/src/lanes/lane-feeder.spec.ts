@@ -584,3 +584,11 @@ it('looks for room only while there are attempts', async () => {
     expect(timers()).toBe(atRest);
   });
 });
+
+it('may begin attempts after a rebalance, also if it gets none', async () => {
+  const feeder = aFeeder();
+  await sessions.release(GROUP);
+  expect(feeder.mayBegin).toBe(false);
+  assignAs(2, 0);
+  expect(feeder.mayBegin).toBe(true);
+});

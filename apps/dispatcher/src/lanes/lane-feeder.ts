@@ -193,6 +193,7 @@ export class LaneFeeder {
 
   /** Whether attempts may begin: not while the partitions may already belong to others, which would make them twice. */
   get mayBegin(): boolean {
+    this.#withdrawLost();
     return !this.#isReleasing && this.use.sessions.of(this.options.group)?.holdsLease() === true;
   }
 
@@ -381,7 +382,6 @@ export class LaneFeeder {
 
   /** Offers waiting attempts in order. An endpoint without room does not block others. */
   #offerWaiting(): void {
-    this.#withdrawLost();
     if (!this.mayBegin || this.#draining) return;
     this.options.lane.advance();
     for (const flight of this.#flights.values()) {
