@@ -403,6 +403,8 @@ export class LaneFeeder {
 
   /** Starts no more attempts, and commits those that end soon, so that the next owner repeats fewer. */
   async #release(): Promise<void> {
+    // Notes the assignment that ends, so that only the next one lets attempts begin again.
+    this.#withdrawLost();
     this.#isReleasing = true;
     const { lane } = this.options;
     const deadline = performance.now() + RELEASE_MS;
