@@ -16,7 +16,7 @@ const TICKET = {
   event: 'ticket.created',
   data: { id: 'tkt_1', subject: 'Where is my parcel?' },
 };
-const MAX_FIRST_PAGE_BYTES = 150 * 1_024;
+const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
 
@@ -714,7 +714,7 @@ describe('every page', () => {
     await asked;
   });
 
-  it('begins with at most 150 KB, in the font that comes with it', async () => {
+  it('begins with at most 145 KB without its data, in the font that comes with it', async () => {
     const visitor = await desk.aVisitor();
     await visitor.signIn(everything.apiKey);
     const sizes: Promise<readonly [path: string, bytes: number]>[] = [];
@@ -724,7 +724,8 @@ describe('every page', () => {
     second.page.on('requestfinished', (request) => {
       // A later request for the same address is not part of the first page.
       const path = request.url();
-      if (asked.has(path)) return;
+      // How much data there is depends on the organization.
+      if (asked.has(path) || path.includes('/api/')) return;
       asked.add(path);
       sizes.push(request.sizes().then(({ responseBodySize }) => [path, responseBodySize]));
     });
