@@ -239,9 +239,11 @@ describe('access to the api', () => {
           ...json({ events }),
           headers: { 'content-type': 'application/json', 'x-api-key': mine.key },
         });
-      const first = await send();
-      expect([first.status, first.headers.get('ratelimit')]).toEqual([202, '"events";r=20;t=2']);
-      expect((await send()).status).toBe(429);
+      // At once, because the window is short.
+      const answers = await Promise.all([send(), send()]);
+      const [accepted, refused] = answers.toSorted((one, other) => one.status - other.status);
+      expect([accepted?.status, accepted?.headers.get('ratelimit')]).toEqual([202, '"events";r=20;t=2']);
+      expect(refused?.status).toBe(429);
     });
   });
 

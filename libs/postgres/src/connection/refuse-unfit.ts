@@ -46,8 +46,8 @@ export async function refuseUnfit(dataSource: DataSource, database: string): Pro
 }
 
 /**
- * Whether a pooler gives each statement whichever connection is free. Settings and prepared statements get lost there. A lock that
- * was taken on such a connection would stay in the pooler, and stop every later migration.
+ * Whether a pooler gives each statement whichever connection is free. Settings and prepared statements get lost there. A
+ * lock that was taken on such a connection would stay in the pooler, and stop every later migration.
  */
 async function sharesConnections(dataSource: DataSource): Promise<boolean> {
   const runners = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
