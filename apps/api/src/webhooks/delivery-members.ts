@@ -147,7 +147,7 @@ export const endpointAuth: MemberRule = {
   check: (auth) => {
     if (!isObject(auth)) return [problem('wrong_type', 'must be an object')];
     const found = AUTH_RULES.find(({ type }) => type === auth['type']);
-    return found?.rule.check(auth) ?? [problem('not_allowed', `must be ${AUTH_TYPES.join(' or ')}`, '/type')];
+    return found?.rule.check(auth) ?? [problem('not_allowed', `must be one of ${AUTH_TYPES.join(', ')}`, '/type')];
   },
 };
 
