@@ -85,7 +85,7 @@ const CEILINGS = {
     'dispatcher: Produce requests': 1.5,
     'dispatcher: OffsetCommit requests': 1.1,
     'projector: statements': 5.5,
-    'projector: statements per batch': 1.8,
+    'projector: statements per batch': 2.4,
     'projector: OffsetCommit requests': 3.3,
     'alerting: statements': 2,
     'alerting: OffsetCommit requests': 1.1,
@@ -102,12 +102,12 @@ const CEILINGS = {
   /** Nothing to do; everything per second. */
   rest: {
     'sequencer: requests': 8,
-    'dispatcher: requests': 40,
-    'projector: requests': 20,
-    'alerting: requests': 16,
-    'kafkajs: bytes in new buffers': 350_000,
-    'all: bytes copied': 90_000,
-    'all: bytes in new buffers': 380_000,
+    'dispatcher: requests': 32,
+    'projector: requests': 14,
+    'alerting: requests': 10,
+    'kafkajs: bytes in new buffers': 280_000,
+    'all: bytes copied': 75_000,
+    'all: bytes in new buffers': 300_000,
   },
 } satisfies Record<string, Costs>;
 
@@ -121,7 +121,8 @@ const BURST_CONNECTIONS = 4;
 /** At most so many bursts are counted for their bytes. */
 const MOST_BURSTS = 6;
 const LONE_EVENTS = 50;
-const REST_MS = 2_000;
+/** Each piece of regular work comes once. */
+const REST_MS = 10_000;
 /** Consumers that get nothing for so long fetch less often. */
 const UNTIL_QUIET_MS = 3_000;
 
