@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import { makePlainTopics } from '../../support/topics.js';
+import { Histogram } from '../figures/histogram.js';
 import { ForkedProcess } from '../traffic/forked-process.js';
 import type { Hop } from './hop.js';
 import type { FeedOrder, PartProgress } from './part.js';
@@ -27,6 +28,8 @@ export interface Passage {
   readonly tookMs: number;
   /** How many came to a hop at the same time, on average over all hops; `null` where nothing is consumed. */
   readonly recordsEachBatch: number | null;
+  /** From the sending of each event until its push was answered. */
+  readonly latencies: Histogram;
 }
 
 /** Kafka and as little as possible around it, in processes of its own; on fresh topics. */
@@ -67,13 +70,17 @@ export class BarePipeline {
     const [first] = this.#parts;
     if (first === undefined) throw new Error('the pipeline has no parts');
     const before = await this.#progress();
+    await this.#takeLatencies();
     const { firstSentAt, lastAcknowledgedAt } = await first.ask('feed', { topic: this.plan.inbox, ...order });
     const isConsumed = this.plan.parts.flat().length > 0;
-    if (!isConsumed) return { tookMs: lastAcknowledgedAt - firstSentAt, recordsEachBatch: null };
+    if (!isConsumed) {
+      return { tookMs: lastAcknowledgedAt - firstSentAt, recordsEachBatch: null, latencies: new Histogram() };
+    }
     const after = await this.#untilPassed(before.passed + order.events, signal);
     return {
       tookMs: after.lastPassedAt - firstSentAt,
       recordsEachBatch: (after.records - before.records) / (after.batches - before.batches),
+      latencies: await this.#takeLatencies(),
     };
   }
 
@@ -95,6 +102,11 @@ export class BarePipeline {
         throw new Error(`only ${passed} of ${total} events came through`);
       await delay(POLL_MS, undefined, { signal });
     }
+  }
+
+  async #takeLatencies(): Promise<Histogram> {
+    const each = await Promise.all(this.#parts.map((part) => part.ask('takeLatenciesMs', undefined)));
+    return Histogram.of(each.flat());
   }
 
   /** Of all parts together: events leave the last one. */

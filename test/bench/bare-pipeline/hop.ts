@@ -16,3 +16,6 @@ export type Hop =
 
 /** The header that names a record's event. */
 export const EVENT_ID_HEADER = 'id';
+
+/** The header that says when the event was handed to the client, by `monotonicMs`. */
+export const SENT_AT_HEADER = 'sent-at';

@@ -24,6 +24,10 @@ const operations = {
     return started().progress();
   },
 
+  takeLatenciesMs(): readonly number[] {
+    return started().takeLatenciesMs();
+  },
+
   async stop(): Promise<void> {
     await started().stop();
   },

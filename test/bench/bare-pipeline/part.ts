@@ -5,7 +5,7 @@ import { eventJson } from '../traffic/event-bodies.js';
 import { monotonicMs } from '../traffic/monotonic-clock.js';
 import { SignedPosts } from '../traffic/signed-posts.js';
 import { GatheringProducer } from './gathering-producer.js';
-import { EVENT_ID_HEADER, type Hop } from './hop.js';
+import { EVENT_ID_HEADER, SENT_AT_HEADER, type Hop } from './hop.js';
 
 const { CompressionTypes, Kafka, logLevel } = kafkajs;
 
@@ -64,6 +64,7 @@ export class Part {
   #lastPassedAt = Number.NaN;
   #records = 0;
   #batches = 0;
+  #latenciesMs: number[] = [];
   #failure: Error | undefined;
 
   constructor(private readonly options: PartOptions) {
@@ -94,7 +95,8 @@ export class Part {
         const index = fed++;
         const waitMs = firstSentAt + (index * 1_000) / perSecond - monotonicMs();
         if (waitMs > 0) await delay(waitMs);
-        await producer.append({ key: `key-${index % keys}`, value, headers: { [EVENT_ID_HEADER]: `${run}-${index}` } });
+        const headers = { [EVENT_ID_HEADER]: `${run}-${index}`, [SENT_AT_HEADER]: String(monotonicMs()) };
+        await producer.append({ key: `key-${index % keys}`, value, headers });
       }
     };
     const firstSentAt = monotonicMs();
@@ -111,6 +113,13 @@ export class Part {
       records: this.#records,
       batches: this.#batches,
     };
+  }
+
+  /** How long each event took until its push was answered, of those that were pushed since this was asked before. */
+  takeLatenciesMs(): readonly number[] {
+    const latencies = this.#latenciesMs;
+    this.#latenciesMs = [];
+    return latencies;
   }
 
   async stop(): Promise<void> {
@@ -171,6 +180,7 @@ export class Part {
     const push = async ({ key, value, headers }: KafkaMessage) => {
       const eventId = String(headers?.[EVENT_ID_HEADER]);
       await posts.post(eventId, value ?? Buffer.of());
+      this.#latenciesMs.push(monotonicMs() - Number(headers?.[SENT_AT_HEADER]));
       await outcomes?.append({ key, value: `{"id":"${eventId}","response_status":200}` });
       this.#notePassed(1);
     };

@@ -3,14 +3,13 @@ import type { Hop } from '../bare-pipeline/hop.js';
 import { PipelineCost } from '../bare-pipeline/pipeline-cost.js';
 import type { Bench } from '../bench.js';
 import { figure, figuresOf, type Figure } from '../figures/figure.js';
+import type { Histogram } from '../figures/histogram.js';
 import type { Scenario } from '../scenario.js';
 
 const EVENTS = 20_000;
 /** What a process compiles in its first seconds is not what it does all day. */
 const WARM_UP_EVENTS = 15_000;
 const IN_FLIGHT = 64;
-/** For how long events are fed where they are fed at a rate. */
-const FED_SECONDS = 5;
 
 /** What each process of a pipeline does, with topics that begin with the prefix and pushes that go to the URL. */
 type Parts = (prefix: string, url: string) => readonly (readonly Hop[])[];
@@ -41,7 +40,7 @@ interface Step {
   /** As many as there are orgs; one unless given. */
   readonly keys?: number;
   /** As fast as they are acknowledged unless given. */
-  readonly perSecond?: number;
+  readonly fed?: { readonly perSecond: number; readonly seconds: number };
 }
 
 const STEPS: readonly Step[] = [
@@ -57,13 +56,17 @@ const BARE_PIPELINE: Step = { name: 'all hops, two processes', parts: inTwoProce
 const VARIATIONS: readonly Step[] = [
   { name: 'all hops, two processes, 50 orgs', parts: inTwoProcesses, keys: 50 },
   // About what a burst of single requests has: what comes slowly comes in small batches.
-  { name: 'all hops, two processes, fed 1,800/s', parts: inTwoProcesses, perSecond: 1_800 },
+  { name: 'all hops, two processes, fed 1,800/s', parts: inTwoProcesses, fed: { perSecond: 1_800, seconds: 5 } },
+  // What `steady` has.
+  { name: 'all hops, two processes, fed 100/s', parts: inTwoProcesses, fed: { perSecond: 100, seconds: 20 } },
 ];
 
 interface Measured {
   readonly name: string;
   readonly perSecond: number;
   readonly recordsEachBatch: number | null;
+  /** Only where events are fed at a rate: at full speed it is the time in a queue. */
+  readonly latencies: Histogram | undefined;
   readonly cost: readonly Figure[];
 }
 
@@ -74,11 +77,11 @@ async function measureBareLoop(bench: Bench): Promise<Measured> {
   const began = performance.now();
   const perSecond = await bench.bareLoop();
   const events = (perSecond * (performance.now() - began)) / 1_000;
-  return { name: 'bare loop', perSecond, recordsEachBatch: null, cost: cost.figures(events) };
+  return { name: 'bare loop', perSecond, recordsEachBatch: null, latencies: undefined, cost: cost.figures(events) };
 }
 
 /** @throws when an event is lost or repeated */
-async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, perSecond }: Step): Promise<Measured> {
+async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, fed }: Step): Promise<Measured> {
   bench.print(name);
   const prefix = name.replaceAll(/\W+/g, '-');
   const inboxes = await bench.receiver.open(1);
@@ -87,10 +90,10 @@ async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, p
   const pipeline = await BarePipeline.start(plan);
   try {
     await pipeline.pass({ events: WARM_UP_EVENTS, inFlight: IN_FLIGHT, keys }, bench.signal);
-    const events = perSecond === undefined ? EVENTS : perSecond * FED_SECONDS;
+    const events = fed === undefined ? EVENTS : fed.perSecond * fed.seconds;
     const cost = new PipelineCost({ parts: pipeline.pids, receiver: bench.receiver.pid });
-    const { tookMs, recordsEachBatch } = await pipeline.pass(
-      { events, inFlight: IN_FLIGHT, keys, perSecond },
+    const { tookMs, recordsEachBatch, latencies } = await pipeline.pass(
+      { events, inFlight: IN_FLIGHT, keys, perSecond: fed?.perSecond },
       bench.signal,
     );
     const spent = cost.figures(events);
@@ -101,7 +104,13 @@ async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, p
         throw new Error(`${name}: ${received} of ${expected} events were received, ${repeats} of them repeatedly`);
       }
     }
-    return { name, perSecond: (events * 1_000) / tookMs, recordsEachBatch, cost: spent };
+    return {
+      name,
+      perSecond: (events * 1_000) / tookMs,
+      recordsEachBatch,
+      latencies: fed === undefined ? undefined : latencies,
+      cost: spent,
+    };
   } finally {
     await pipeline.end();
     await inboxes.forget();
@@ -124,13 +133,16 @@ export const limit: Scenario = {
     steps.push(pipeline);
     for (const step of VARIATIONS) steps.push(await measure(bench, brokers, step));
     const bareLoop = (before.perSecond + (await bench.bareLoop())) / 2;
-    return [{ ...before, perSecond: bareLoop }, ...steps].flatMap(({ name, perSecond, recordsEachBatch, cost }) =>
-      figuresOf(name, [
-        figure('events/s', perSecond, ''),
-        figure('of the bare loop', perSecond / bareLoop, '×'),
-        figure('records a batch', recordsEachBatch, ''),
-        ...cost,
-      ]),
+    return [{ ...before, perSecond: bareLoop }, ...steps].flatMap(
+      ({ name, perSecond, recordsEachBatch, latencies, cost }) =>
+        figuresOf(name, [
+          figure('events/s', perSecond, ''),
+          figure('of the bare loop', perSecond / bareLoop, '×'),
+          figure('records a batch', recordsEachBatch, ''),
+          figure('sent to answered, p50', latencies?.quantile(0.5), 'ms'),
+          figure('sent to answered, p99', latencies?.quantile(0.99), 'ms'),
+          ...cost,
+        ]),
     );
   },
 };
