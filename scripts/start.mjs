@@ -5,7 +5,8 @@ import { bootstrap, ROOT, runMain } from './bootstrap.mjs';
 import { StepError } from './run-tool.mjs';
 
 const HELP = `npm start               Kafka, Postgres and every stage in one process; Ctrl-C stops it all
-npm start -- <stage>    one stage alone, which needs KAFKA_BROKERS and DATABASE_URL: STAGES
+npm start -- <stage>    one stage alone, which needs KAFKA_BROKERS, DATABASE_URL and
+                        SECRET_ENCRYPTION_KEYS: STAGES
 
 What is missing is installed, fetched and built first.
 

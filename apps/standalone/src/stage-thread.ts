@@ -16,8 +16,8 @@ export type ToStageThread =
 const ENTRY = new URL('./stage-thread-main.js', import.meta.url);
 
 /**
- * Runs the stages that push and project on a thread of their own. Otherwise they and the stages that take events in
- * would share one processor, even on a machine with several.
+ * Runs the stage that pushes on a thread of its own. Otherwise it and the stages that take events in would share one
+ * processor, even on a machine with several.
  */
 export class StageThread {
   /** Resolves when the thread ends without having been stopped. */

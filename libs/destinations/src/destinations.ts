@@ -46,7 +46,7 @@ export class Destinations implements Destination {
     this.#opened = new ByKind((kind) => kind.open(context));
   }
 
-  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
+  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome | null> {
     return this.#opened.of(target.url).attempt(due, target, signal, onSent);
   }
 

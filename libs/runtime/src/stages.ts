@@ -15,7 +15,7 @@ export interface StageDefinition {
   /** The port of its HTTP side, unless `PORT` is set. */
   readonly port: number;
   /**
-   * The thread of the standalone process that runs the stage: `main` for ingest, `push` for delivery and projections.
+   * The thread of the standalone process that runs the stage: `main` for ingest, projections and alerts, `push` for delivery.
    */
   readonly thread: 'main' | 'push';
   /** The stage's consumer groups, without the topic prefix, and the topics that each reads. */

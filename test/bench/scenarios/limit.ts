@@ -18,20 +18,17 @@ function pushed(from: string, url: string, outcomesTo?: string): Hop {
   return { kind: 'push', from, url, connections: IN_FLIGHT, outcomesTo };
 }
 
-function sequencedAndRouted(prefix: string): readonly Hop[] {
-  return [
-    { kind: 'forward', from: `${prefix}.inbox`, to: `${prefix}.log` },
-    { kind: 'forward', from: `${prefix}.log`, to: `${prefix}.attempts` },
-  ];
+function sequenced(prefix: string): Hop {
+  return { kind: 'forward', from: `${prefix}.inbox`, to: `${prefix}.log` };
 }
 
 function dispatched(prefix: string, url: string): Hop {
-  return pushed(`${prefix}.attempts`, url, `${prefix}.deliveries`);
+  return pushed(`${prefix}.log`, url, `${prefix}.deliveries`);
 }
 
-const inOneProcess: Parts = (prefix, url) => [[...sequencedAndRouted(prefix), dispatched(prefix, url)]];
+const inOneProcess: Parts = (prefix, url) => [[sequenced(prefix), dispatched(prefix, url)]];
 /** As `npm start` divides its stages between threads. */
-const inTwoProcesses: Parts = (prefix, url) => [sequencedAndRouted(prefix), [dispatched(prefix, url)]];
+const inTwoProcesses: Parts = (prefix, url) => [[sequenced(prefix)], [dispatched(prefix, url)]];
 
 /** So much of the way of an event, by itself. */
 interface Step {

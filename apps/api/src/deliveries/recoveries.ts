@@ -18,6 +18,7 @@ import {
   type EndpointRecord,
   type RecoveryOrder,
   type RecoveryRecord,
+  type RecoveryWorker,
   NOT_BEGUN,
 } from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
@@ -60,7 +61,6 @@ export interface RecoveryOnce {
 /** Sends events of an endpoint again, or late, in seq order (contract 4.4). Any process goes on with what another left. */
 @Injectable()
 export class Recoveries extends RegularWork {
-  readonly #worker = randomUUID();
   readonly #running = new Set<Promise<void>>();
   readonly #ending = new AbortController();
   #prunesAtMs = 0;
@@ -120,9 +120,11 @@ export class Recoveries extends RegularWork {
   /** Gives turns to recoveries that nobody works on, the one that waits longest first. */
   async #goOnWithOthers(): Promise<void> {
     while (this.#running.size < MOST_AT_ONCE && !this.#ending.signal.aborted) {
-      const recovery = await this.records.claim(this.#worker);
+      // One for each claim: a run that has outlived its lease notices that this process has claimed the recovery again.
+      const worker = randomUUID();
+      const recovery = await this.records.claim(worker);
       if (recovery === undefined) return;
-      this.#goOn(this.#runOf(recovery));
+      this.#goOn(this.#runOf(recovery, worker));
     }
   }
 
@@ -139,7 +141,8 @@ export class Recoveries extends RegularWork {
   }
 
   async #begin({ id, ifBegun }: RecoveryOnce, order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {
-    const recovery = await this.records.by(actor).begin(id, order, this.#worker, {
+    const worker = randomUUID();
+    const recovery = await this.records.by(actor).begin(id, order, worker, {
       at: new Date(this.clock.now()),
       limit: MOST_OF_ENDPOINT,
     });
@@ -155,7 +158,7 @@ export class Recoveries extends RegularWork {
         `${MOST_OF_ENDPOINT} recoveries of the endpoint are running. Wait for one, or stop one.`,
       );
     }
-    const run = this.#runOf(recovery);
+    const run = this.#runOf(recovery, worker);
     const work = run.run();
     this.#goOn(run, work);
     const shown = work.then(() => this.#untilShown(run));
@@ -164,7 +167,7 @@ export class Recoveries extends RegularWork {
     } catch (error) {
       // The caller learns of it and asks again, so nothing of this recovery may follow.
       if (run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
-      await this.records.end(recovery, this.#worker, {
+      await this.records.end(recovery, worker, {
         status: 'failed',
         error: NOT_BEGUN,
         at: new Date(this.clock.now()),
@@ -174,7 +177,7 @@ export class Recoveries extends RegularWork {
     return { id: recovery.id, ...run.progress };
   }
 
-  #runOf(recovery: RecoveryRecord): RecoveryRun {
+  #runOf(recovery: RecoveryRecord, worker: RecoveryWorker): RecoveryRun {
     const { endpoints, source, records, appender, topics, clock } = this;
     const signal = this.#ending.signal;
     return new RecoveryRun(recovery, {
@@ -184,7 +187,7 @@ export class Recoveries extends RegularWork {
       appender,
       topics,
       clock,
-      worker: this.#worker,
+      worker,
       signal,
     });
   }
@@ -198,7 +201,7 @@ export class Recoveries extends RegularWork {
         this.logger.warn({ err: error, recovery: id, endpoint_id: endpointId, ...run.progress }, 'recovery.waiting');
       }
       // Without Postgres, it is free once its lease is over.
-      await this.records.release(run.recovery, this.#worker, restMs).catch(() => undefined);
+      await this.records.release(run.recovery, run.worker, restMs).catch(() => undefined);
     });
     this.#running.add(done);
     void done.then(async () => {

@@ -84,6 +84,13 @@ describe('a recovery', () => {
     expect([second.releases, second.ends, second.run.progress.complete]).toEqual([[], [['done', null]], true]);
   });
 
+  it('notes no place beyond the events that it has sent', async () => {
+    const first = aRun([page(300, 4_990), page(500, 4_990)], { pageMs: 3_000 });
+    await first.run.run();
+    expect(first.steps.map(({ afterSeq }) => afterSeq)).toEqual([300, 500]);
+    expect(first.releases).toEqual([0]);
+  });
+
   it('leaves the next turn to others after 5 s', async () => {
     const { run, steps, releases, ends } = aRun([page(100), page(200), page(300)], { pageMs: 3_000 });
     await run.run();

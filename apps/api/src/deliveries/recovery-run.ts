@@ -61,6 +61,10 @@ export class RecoveryRun {
     return { complete: this.#isComplete, matched: this.#matched, scheduled: this.#scheduled };
   }
 
+  get worker() {
+    return this.use.worker;
+  }
+
   get last() {
     return this.#last;
   }
@@ -96,7 +100,8 @@ export class RecoveryRun {
       await this.#schedule(endpoint, page.events);
       undecided ??= page.firstUndecided;
       after = page.next ?? recovery.throughSeq;
-      const afterSeq: Seq = undecided === null ? after : ((undecided - 1) as Seq);
+      // A page may end long before the first such event.
+      const afterSeq = undecided === null ? after : (Math.min(after, undecided - 1) as Seq);
       const step = { afterSeq, matched: page.events.length, scheduled: page.events.length };
       if (!(await records.step(recovery, worker, step))) return;
       if (page.next !== null && clock.now() < endsMs) continue;

@@ -17,8 +17,9 @@ export class Idempotency {
   ) {}
 
   /**
-   * Acts, unless the same request was answered before: then it returns that answer again, as JSON text. Refused
-   * requests are forgotten, and failed ones can be tried again.
+   * Acts, unless the same request was answered before: then it returns that answer again, as JSON text. A request that is
+   * refused at its first attempt is forgotten. Others can be tried again, with the same seed: an earlier attempt that
+   * failed may have had its effect.
    * @param act gets a seed, the same for every attempt at the request; `null` without a key
    * @throws GaplessError `idempotency_conflict` for a key with another body, or while the first request is in progress
    */
@@ -42,7 +43,7 @@ export class Idempotency {
     const claim = await this.records.claim(idempotent, lease);
     switch (claim.kind) {
       case 'claimed':
-        return this.#work(idempotent, lease, () => act(claim.seed));
+        return this.#work(idempotent, { lease, isFirst: claim.seed === lease }, () => act(claim.seed));
       case 'answered':
         reply.header('content-type', 'application/json; charset=utf-8').header('idempotency-replayed', 'true');
         return claim.answer;
@@ -55,14 +56,18 @@ export class Idempotency {
     }
   }
 
-  async #work<T>(request: IdempotentRequest, lease: string, act: () => Promise<T>): Promise<T> {
+  async #work<T>(
+    request: IdempotentRequest,
+    { lease, isFirst }: { readonly lease: string; readonly isFirst: boolean },
+    act: () => Promise<T>,
+  ): Promise<T> {
     let result: T;
     try {
       result = await act();
     } catch (error) {
-      const isRefused = error instanceof GaplessError && error.code !== 'unavailable';
+      const hadNoEffect = isFirst && error instanceof GaplessError && error.code !== 'unavailable';
       await this.#quietly(() =>
-        isRefused ? this.records.forget(lease, request) : this.records.reopen(lease, request),
+        hadNoEffect ? this.records.forget(lease, request) : this.records.reopen(lease, request),
       );
       throw error;
     }

@@ -6,10 +6,10 @@ import { SCHEMAS } from './schemas.js';
 const DESCRIPTION = `
 Every event in an organization's workspace is appended to an append-only log with a gap-free \`seq\`, and reaches you in two
 ways from the same stored bytes: **pushed**, as a signed POST to the endpoints you register, and **pulled**, from a feed that
-you read at your own pace. Push is an optimisation over polling, not the only copy.
+you read at your own pace. If a push fails, the event is still in the feed.
 
-Deliveries are repeatable: deduplicate on the envelope's \`id\`. A gap in \`seq\` means that you have missed an event; ask the
-feed for it.
+A delivery can arrive more than once: deduplicate on the envelope's \`id\`. A jump in \`seq\` is an event that you have missed, or
+one that your endpoint does not get. The feed has it.
 
 Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Every answer carries \`X-Request-Id\`.
 `.trim();

@@ -413,7 +413,8 @@ const eventDeliveries: JsonObject = {
     id: 'listEventDeliveries',
     tag: DELIVERIES,
     summary: 'Read what became of an event at each endpoint',
-    description: 'One answer for each endpoint that exists now, oldest first.',
+    description:
+      'One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints that had a delivery.',
     scope: 'webhooks:read',
     parameters: [EVENT],
     success: { status: 200, description: 'The answers.', content: dataOf(listOf('EventAnswer')) },
@@ -513,7 +514,7 @@ const ingest: JsonObject = {
     idempotent: true,
     success: {
       status: 202,
-      description: 'They are in the log, in the order of the request.',
+      description: 'Kafka has them. They come into the log in the order of the request.',
       content: dataOf({ type: 'array', items: objectOf({ id: EVENT_ID }) }),
     },
     errors: ['unknown_event_type'],

@@ -58,7 +58,12 @@ function push({ event, description, schema, example }: CatalogEntry): JsonObject
           },
         },
       },
-      responses: { '2XX': { description: 'Any 2xx within 10 seconds. Gapless retries after every other response.' } },
+      responses: {
+        '2XX': {
+          description:
+            'Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`.',
+        },
+      },
     },
   };
 }

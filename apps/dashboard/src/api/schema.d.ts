@@ -495,7 +495,7 @@ export interface paths {
         };
         /**
          * Read what became of an event at each endpoint
-         * @description One answer for each endpoint that exists now, oldest first.
+         * @description One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints that had a delivery.
          *
          *     Scope: `webhooks:read`.
          */
@@ -8051,7 +8051,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are in the log, in the order of the request. */
+            /** @description Kafka has them. They come into the log in the order of the request. */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10035,7 +10035,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10173,7 +10173,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10311,7 +10311,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10453,7 +10453,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10586,7 +10586,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10680,7 +10680,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10779,7 +10779,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10873,7 +10873,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -10958,7 +10958,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11046,7 +11046,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11132,7 +11132,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11220,7 +11220,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11309,7 +11309,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11398,7 +11398,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11487,7 +11487,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11573,7 +11573,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11666,7 +11666,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11760,7 +11760,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11853,7 +11853,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11945,7 +11945,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12020,7 +12020,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12101,7 +12101,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12185,7 +12185,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12269,7 +12269,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12347,7 +12347,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12425,7 +12425,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12503,7 +12503,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12581,7 +12581,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12660,7 +12660,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12738,7 +12738,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12816,7 +12816,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12891,7 +12891,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -12971,7 +12971,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13052,7 +13052,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13133,7 +13133,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13210,7 +13210,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13290,7 +13290,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13368,7 +13368,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13443,7 +13443,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13519,7 +13519,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13595,7 +13595,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13672,7 +13672,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13745,7 +13745,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13825,7 +13825,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13908,7 +13908,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -13988,7 +13988,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14069,7 +14069,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14142,7 +14142,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14245,7 +14245,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14334,7 +14334,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14420,7 +14420,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14531,7 +14531,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -14601,7 +14601,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Any 2xx within 10 seconds. Gapless retries after every other response. */
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;

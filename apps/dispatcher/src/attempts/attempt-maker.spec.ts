@@ -277,6 +277,67 @@ describe('what is measured of an attempt', () => {
   });
 });
 
+describe('an attempt that had to wait', () => {
+  const moved = { ...TARGET, url: 'https://example.com/moved' };
+  let meanwhile: () => void;
+
+  beforeEach(() => {
+    maker = aMaker((attempt, target) => {
+      posts.push([attempt, target]);
+      if (posts.length > 1) return Promise.resolve(outcome);
+      meanwhile();
+      return Promise.resolve(null);
+    });
+  });
+
+  it('goes to the url of the moment after it', async () => {
+    meanwhile = () => {
+      found = { kind: 'target', target: moved };
+    };
+    await make();
+    expect(posts.map(([, { url }]) => url)).toEqual([TARGET.url, moved.url]);
+    expect(facts()).toHaveLength(1);
+  });
+
+  it('ends its delivery when the endpoint became inactive meanwhile', async () => {
+    meanwhile = () => {
+      found = { kind: 'inactive' };
+    };
+    await make();
+    expect(posts).toHaveLength(1);
+    expect(facts()).toMatchObject([{ type: 'ended', reason: 'endpoint_disabled' }]);
+  });
+
+  it('is left to the owner that its partition has by then, and can be made here later', async () => {
+    const flight = new Flight(() => 0);
+    meanwhile = () => {
+      flight.withdraw();
+    };
+    await maker.make(due, flight);
+    expect([posts.length, appender.records]).toEqual([1, []]);
+    await make();
+    expect(posts).toHaveLength(2);
+  });
+
+  it('is made with what its lane has by then if it is ordered', async () => {
+    const settings = { ordering: { by: 'endpoint', batch: 1 } } as const;
+    const ordered = { kind: 'target', target: { ...TARGET, settings } } as const;
+    meanwhile = () => {
+      found = { kind: 'target', target: { ...moved, settings } };
+    };
+    const results: OrderedResult[] = [];
+    await maker.makeInOrder(
+      due,
+      ordered,
+      new Flight(() => 0),
+      () => undefined,
+      (result) => results.push(result),
+    );
+    expect(posts.map(([, { url }]) => url)).toEqual([TARGET.url, moved.url]);
+    expect(results).toEqual([{ kind: 'done', deliveries: 1 }]);
+  });
+});
+
 describe('an attempt that is not made', () => {
   it.each(['gone', 'superseded'] as const)('leaves nothing behind when it is %s', async (kind) => {
     found = { kind };

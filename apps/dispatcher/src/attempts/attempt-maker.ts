@@ -58,6 +58,8 @@ export interface FoundTarget {
   readonly askedAtMs: number;
 }
 
+type FoundTargetResult = Extract<DispatchLookupResult, { readonly kind: 'target' }>;
+
 /**
  * How long a found target counts. It is about as long as a look-up takes, so that a new secret, a new url or the end of
  * the endpoint takes effect no later.
@@ -93,6 +95,32 @@ export class AttemptMaker {
     const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.use.lookup.find(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
+    if (this.#isMadeHere(found)) await this.use.recent.once(due, () => this.#pushWhileDue(due, found, flight, onSent));
+    else await this.#endUnmade(due, found);
+  }
+
+  #isMadeHere(found: DispatchLookupResult): found is FoundTargetResult {
+    return found.kind === 'target' && isPaced(found.target.settings) === this.#isForPaced;
+  }
+
+  /** Pushes, and looks the endpoint up again after each wait. @returns whether the attempt is over */
+  async #pushWhileDue(
+    due: DueAttempt,
+    first: FoundTargetResult,
+    flight: Flight,
+    onSent?: () => void,
+  ): Promise<boolean> {
+    for (let found: DispatchLookupResult = first; this.#isMadeHere(found);) {
+      if (await this.#push(due, found.target, flight, onSent)) return true;
+      found = await this.use.lookup.find(due);
+      if (flight.isWithdrawn) return false;
+      if (!this.#isMadeHere(found)) await this.#endUnmade(due, found);
+    }
+    return false;
+  }
+
+  /** Does what follows from the look-up if no attempt does. */
+  async #endUnmade(due: DueAttempt, found: DispatchLookupResult): Promise<void> {
     switch (found.kind) {
       // Attempts to a deleted endpoint are dropped, and so are retries of a run that is over.
       case 'gone':
@@ -104,9 +132,7 @@ export class AttemptMaker {
         ]);
         return;
       case 'target':
-        if (isPaced(found.target.settings) !== this.#isForPaced) {
-          await this.#leave(due);
-        } else await this.use.recent.once(due, () => this.#push(due, found.target, flight, onSent));
+        await this.#leave(due);
     }
   }
 
@@ -156,7 +182,8 @@ export class AttemptMaker {
       case 'target': {
         const { settings } = found.target;
         if (isOrdered(settings)) {
-          await this.#push(inBatch(due, found.target), found.target, flight, onSent, onResult);
+          if (await this.#push(inBatch(due, found.target), found.target, flight, onSent, onResult)) return;
+          await this.makeInOrder(due, await this.use.lookup.find(due), flight, onSent, onResult);
           return;
         }
         onResult({ kind: 'left' });
@@ -173,16 +200,21 @@ export class AttemptMaker {
     }
   }
 
+  /** @returns whether the attempt is over; if not, the endpoint is to be looked up again */
   async #push(
     due: DueAttempt,
     target: Target,
     flight: Flight,
     onSent?: () => void,
     onResult?: (result: OrderedResult) => void,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { topics, config, metrics, tracing, logger } = this.use.kit;
     flight.posting();
     const outcome = await this.use.destination.attempt(due, target, this.use.signal, onSent);
+    if (outcome === null) {
+      this.use.signal.throwIfAborted();
+      return false;
+    }
     flight.answered();
     this.use.signal.throwIfAborted();
     const after =
@@ -234,6 +266,7 @@ export class AttemptMaker {
       },
       'delivery.attempted',
     );
+    return true;
   }
 
   #fact(fact: DeliveryFact): NewRecord {

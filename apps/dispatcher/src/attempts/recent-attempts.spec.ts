@@ -9,7 +9,7 @@ function anAttempt(deliveryId: string, run: number, attempt: number): DueAttempt
 }
 
 let made: string[];
-let ends: (() => void)[];
+let ends: ((isMade: boolean) => void)[];
 
 beforeEach(() => {
   made = [];
@@ -31,8 +31,8 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-async function endAll(): Promise<void> {
-  for (const end of ends.splice(0)) end();
+async function endAll(isMade = true): Promise<void> {
+  for (const end of ends.splice(0)) end(isMade);
   await settled();
 }
 
@@ -57,6 +57,13 @@ describe('an attempt', () => {
     nowMs += KEEP_MS;
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(false);
     nowMs += KEEP_MS;
+    expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(true);
+  });
+
+  it('is begun again if it was not made', async () => {
+    const recent = new RecentAttempts(KEEP_MS, () => 0);
+    begin(recent, anAttempt('whd_1', 0, 1));
+    await endAll(false);
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(true);
   });
 

@@ -28,18 +28,25 @@ export class RecentAttempts {
 
   /**
    * Makes the attempt unless it was begun before.
+   * @param make returns whether it was made; otherwise it can be made later
    * @returns a promise that settles once the attempt has ended, whichever call began it
    */
-  once(due: DueAttempt, make: () => Promise<void>): Promise<void> {
+  once(due: DueAttempt, make: () => Promise<boolean>): Promise<void> {
     this.#forget();
     const key = keyOf(due);
     const making = this.#making.get(key);
     if (making !== undefined) return making;
     if (this.#young.has(key) || this.#old.has(key)) return Promise.resolve();
     this.#young.add(key);
-    const made = make().finally(() => {
-      this.#making.delete(key);
-    });
+    const made = make()
+      .then((isMade) => {
+        if (isMade) return;
+        this.#young.delete(key);
+        this.#old.delete(key);
+      })
+      .finally(() => {
+        this.#making.delete(key);
+      });
     this.#making.set(key, made);
     return made;
   }

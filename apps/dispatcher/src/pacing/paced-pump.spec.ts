@@ -28,6 +28,11 @@ let made: Made[];
 /** How many attempts were read of each endpoint at most. */
 let mostRead: Map<EndpointId, number>;
 let pump: PacedPump;
+/** How long it takes until a look for what is out of order fails; 0 if it does not. */
+let slowMs: number;
+let slowLooks: number;
+/** Finds out which orders begin. */
+let advance: () => Promise<void>;
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -54,6 +59,8 @@ function urgent(seq: number): DueAttempt {
 
 beforeEach(() => {
   nowMs = 0;
+  [slowMs, slowLooks] = [0, 0];
+  advance = () => Promise.resolve();
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -65,6 +72,11 @@ beforeEach(() => {
     endpoints: { list: () => Promise.resolve(listed) },
     overdue: {
       suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) => {
+        if (which === 'out_of_order' && slowMs > 0) {
+          slowLooks++;
+          nowMs += slowMs;
+          return Promise.reject(new Error('canceling statement due to statement timeout'));
+        }
         for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
         return Promise.resolve(
           ids.flatMap((id) =>
@@ -85,7 +97,10 @@ beforeEach(() => {
     },
     ordered: {
       deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
-      starts: { begin: () => undefined, advance: () => Promise.resolve() } as unknown as OrderStarts,
+      starts: {
+        begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: false }),
+        advance: () => advance(),
+      } as unknown as OrderStarts,
       find: () => Promise.resolve({ kind: 'gone' }),
       prepare: () => undefined,
       make: () => Promise.resolve(),
@@ -149,6 +164,22 @@ describe('a paced endpoint', () => {
     await endAll();
     waiting = stored;
     expect(await roundAt(600)).toEqual([7, 8, 9]);
+  });
+
+  it('gets its attempts while statements about ordered endpoints fail', async () => {
+    advance = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+    await expect(pump.round()).rejects.toThrow('statement timeout');
+    expect(made.map(({ due }) => due.delivery.seq)).toEqual([1, 2]);
+  });
+
+  it('is rarely asked for what is out of order if that takes long and fails', async () => {
+    listed = [limits({ orderedSinceMs: 0 })];
+    await pump.round();
+    slowMs = 10_000;
+    for (let look = 0; look < 2; look++) await expect(pump.roundOutOfOrder()).rejects.toThrow('statement timeout');
+    nowMs += 100_000;
+    await pump.roundOutOfOrder();
+    expect(slowLooks).toBe(2);
   });
 
   it('goes on after any number of attempts', async () => {

@@ -201,40 +201,40 @@ export class PacedPump {
     this.#ready = { generation, partitions: await this.use.partitions.ready() };
     if (this.#shares.size === 0) return;
     await this.use.partitions.keep();
-    await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
-    await this.#beginDue(
-      (id) => !this.#ordered.has(id),
-      (...asked) => this.#dueInAnyOrder(...asked),
-      LOOK_EVERY_MS,
-    );
+    try {
+      await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
+    } finally {
+      // A statement about ordered endpoints that fails must not hold up the others.
+      await this.#beginDue(
+        (id) => !this.#ordered.has(id),
+        (...asked) => this.#dueInAnyOrder(...asked),
+        LOOK_EVERY_MS,
+      );
+    }
   }
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
   async roundOutOfOrder(): Promise<void> {
-    const sinceMs = this.use.nowMs();
-    const isLooking = await this.#beginDue(
+    await this.#beginDue(
       (id) => this.#ordered.has(id),
-      (...asked) => this.use.overdue.suspects(...asked, 'out_of_order'),
+      (...asked) => this.#outOfOrder(...asked),
       Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART),
     );
-    // No index leaves out what waits for its turn, so with a large backlog this takes long.
-    if (isLooking) this.#outOfOrderTookMs = this.use.nowMs() - sinceMs;
   }
 
   /**
    * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none
-   * @returns whether it has looked
+   * @param emptyMs how long not to look at an endpoint that has none, or after a failure
    */
-  async #beginDue(isMeant: (id: EndpointId) => boolean, find: FindDue, emptyMs: number): Promise<boolean> {
+  async #beginDue(isMeant: (id: EndpointId) => boolean, find: FindDue, emptyMs: number): Promise<void> {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
         isMeant(id) && share.lookAtMs <= nowMs && this.#isReady(share.partition) && this.#roomOf(share) > 0,
     );
-    if (asked.length === 0) return false;
+    if (asked.length === 0) return;
+    for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
     await this.#begin(await this.#pick(new Map(asked), find, nowMs, emptyMs));
-    return true;
   }
 
   /** Whether attempts of the partition may begin in the current assignment. */
@@ -332,6 +332,16 @@ export class PacedPump {
   }
 
   /** Each list begins with what is taken already, which is therefore not forgotten. */
+  /** No index leaves out what waits for its turn, so with a large backlog this takes long, or fails. */
+  async #outOfOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
+    const sinceMs = this.use.nowMs();
+    try {
+      return await this.use.overdue.suspects(...asked, 'out_of_order');
+    } finally {
+      this.#outOfOrderTookMs = this.use.nowMs() - sinceMs;
+    }
+  }
+
   async #dueInAnyOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
     const { overdue } = this.use;
     return [...(await overdue.suspects(...asked, 'urgent')), ...(await overdue.suspects(...asked, 'not_urgent'))];

@@ -40,6 +40,8 @@ import { RoutedPlaces } from './routed-places.js';
 
 /** The router skips ahead only over at least this many records. Fewer are read faster than their end is looked up. */
 const SKIP_FROM = 1_000;
+/** Longer than a dispatcher takes to end. */
+const ENDING_WAIT_MS = 60_000;
 /** Attempts that are put aside at a time. This bounds the memory, and how long the thread is busy. */
 const ASIDE_AT_ONCE = 500;
 /** Attempts that are offered to the lane before other work of the thread runs. */
@@ -135,9 +137,10 @@ export class RouteLogHandler {
     const again = { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: 0 } as const;
     // Another member may have the partition by now.
     if (context.isStale()) return again;
-    this.places.begin(batch);
     const intake = this.#take(batch, context);
-    if (intake.isOver) return again;
+    // It ends: what is fetched again finds it ending, too.
+    if (intake.isOver) return { ...again, waitMs: ENDING_WAIT_MS };
+    this.places.begin(batch);
     const stay = this.#stayOf(intake, context.generation, batch);
     const isNew = isAtEnd(batch) ? ({ offset }: DueEvent) => offset >= stay.newFrom : () => false;
     const opened = open(batch, intake);

@@ -19,7 +19,10 @@ export interface CallbackClient {
   close(): Promise<void>;
 }
 
-/** A receiver has this long to answer, milliseconds. A caller may be waiting for the answer. */
+/**
+ * A receiver has this long to answer, milliseconds, and an egress proxy that is away has as long to come back. A caller may
+ * be waiting for the answer.
+ */
 const TIMEOUT_MS = 5_000;
 const NOTHING = Buffer.alloc(0);
 
@@ -35,11 +38,15 @@ export function openCallbackClient(context: DestinationContext): CallbackClient 
   return {
     async post(url, message) {
       const headers = (atMs: number) => callbackHeaders(message, atMs);
-      return toOutcome(await client.post({ url, headers, body: message.body, timeoutMs }));
+      const signal = AbortSignal.timeout(2 * timeoutMs);
+      return toOutcome(await client.post({ url, headers, body: message.body, timeoutMs, signal }));
     },
     async get(url) {
       const headers = () => ({ accept: 'application/json' });
-      return toOutcome(await client.post({ url, method: 'GET', headers, body: NOTHING, needsBody: true, timeoutMs }));
+      const signal = AbortSignal.timeout(2 * timeoutMs);
+      return toOutcome(
+        await client.post({ url, method: 'GET', headers, body: NOTHING, needsBody: true, timeoutMs, signal }),
+      );
     },
     close: () => client.close(),
   };

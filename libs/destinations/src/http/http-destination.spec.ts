@@ -5,7 +5,7 @@ import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { HttpDestination } from './http-destination.js';
 import { AccessTokens } from './oauth/access-tokens.js';
 import type { PushOutcome, PushRequest } from './push/push-attempt.js';
-import type { PushClient } from './push/push-client.js';
+import type { PostedNow, PushClient } from './push/push-client.js';
 
 const NOW_MS = 1_750_000_000_999;
 const TARGET: Target = {
@@ -18,13 +18,23 @@ const due = aDueAttempt();
 
 let outcome: PushOutcome;
 let posts: PushRequest[];
+/** What becomes of each push; by default what `post` answers. */
+let posted: PostedNow | undefined;
+let hasWaited: boolean;
 
 beforeEach(() => {
   posts = [];
+  posted = undefined;
+  hasWaited = false;
 });
 
 function aDestination(post: PushClient['post']): HttpDestination {
-  const client = { post, close: () => Promise.resolve() };
+  const client: PushClient = {
+    post,
+    postNow: async (request) => posted ?? { kind: 'done', outcome: await post(request) },
+    whenThere: () => Promise.resolve(hasWaited),
+    close: () => Promise.resolve(),
+  };
   return new HttpDestination(client, new AccessTokens(client, 5_000), { now: () => NOW_MS }, 10_000);
 }
 
@@ -50,6 +60,20 @@ describe('an attempt by HTTP', () => {
     const header = post!.headers(NOW_MS)['x-service-signature'];
     const verdict = verifySignature({ body: due.envelope, header, secret: TARGET.secret, now: new Date(NOW_MS) });
     expect(verdict).toEqual({ valid: true, timestamp: 1_750_000_000 });
+  });
+
+  it('is not over if it had to wait for the egress proxy: the endpoint may be another one by then', async () => {
+    posted = { kind: 'waited' };
+    for (let times = 0; times < 3; times++) expect(await attempt()).toBeNull();
+  });
+
+  it('is made again once if the egress proxy died during it', async () => {
+    const destination = aDestination(() => Promise.resolve(outcome));
+    posted = { kind: 'cut', outcome: answered(200) };
+    const make = (made: DueAttempt) => destination.attempt({ ...made }, TARGET, new AbortController().signal);
+    expect(await make(due)).toBeNull();
+    expect(await make(due)).toMatchObject({ response: { code: 200 } });
+    expect(await make(aDueAttempt(2))).toBeNull();
   });
 
   it('presents the client certificate of its endpoint', async () => {
@@ -133,6 +157,12 @@ describe('an attempt with a token', () => {
     expect(posts[1]!.headers(NOW_MS)).toMatchObject({ 'x-tenant': 'acme' });
     for (const { timeoutMs } of posts.slice(1)) expect(timeoutMs).toBeGreaterThanOrEqual(5_000);
     expect(posts[0]!.timeoutMs).toBe(5_000);
+  });
+
+  it('is not over if it had to wait for the egress proxy', async () => {
+    hasWaited = true;
+    expect(await send()).toBeNull();
+    expect(posts).toEqual([]);
   });
 
   it('fails without a push if there is no token', async () => {

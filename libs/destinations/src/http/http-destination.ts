@@ -5,6 +5,7 @@ import {
   webhookBody,
   type AttemptOutcome,
   type Clock,
+  type DeliveryRef,
   type Destination,
   type DueAttempt,
   type Target,
@@ -26,6 +27,8 @@ const UNAUTHORIZED = 401;
 export class HttpDestination implements Destination {
   /** Bodies of batches that may be sent soon, by their first envelope. */
   readonly #prepared = new WeakMap<Buffer, PreparedBatch>();
+  /** The deliveries with an attempt that was made again, because the egress proxy died during it. */
+  readonly #madeAgain = new WeakSet<DeliveryRef>();
 
   constructor(
     private readonly client: PushClient,
@@ -34,9 +37,15 @@ export class HttpDestination implements Destination {
     private readonly timeoutMs: number,
   ) {}
 
-  async attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome> {
+  async attempt(
+    due: DueAttempt,
+    target: Target,
+    signal: AbortSignal,
+    onSent?: () => void,
+  ): Promise<AttemptOutcome | null> {
     const { oauth2 } = target;
     if (oauth2 === undefined) return this.#push(due, target, this.timeoutMs, signal, onSent);
+    if (await this.client.whenThere(signal)) return null;
     const startedAtMs = this.clock.now();
     const beganAt = performance.now();
     const { endpointId } = due.delivery;
@@ -46,12 +55,13 @@ export class HttpDestination implements Destination {
       const error = { kind: 'token', detail: found.detail } as const;
       return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
     }
+    // It has waited for the egress proxy.
+    if (durationMs > this.tokens.timeoutMs) return null;
     const headers = { ...target.headers, authorization: `Bearer ${found.token}` };
-    // A request that waited for the egress proxy has waited longer, which does not count.
-    const leftMs = this.timeoutMs - Math.min(durationMs, this.tokens.timeoutMs);
+    const leftMs = this.timeoutMs - durationMs;
     const outcome = await this.#push(due, { ...target, headers }, leftMs, signal, onSent);
     // The next attempt gets a new one. A second POST would be an attempt that nobody sees.
-    if (outcome.response?.code === UNAUTHORIZED) this.tokens.drop(endpointId, found.token);
+    if (outcome?.response?.code === UNAUTHORIZED) this.tokens.drop(endpointId, found.token);
     return outcome;
   }
 
@@ -61,10 +71,10 @@ export class HttpDestination implements Destination {
     timeoutMs: number,
     signal: AbortSignal,
     onSent?: () => void,
-  ): Promise<AttemptOutcome> {
+  ): Promise<AttemptOutcome | null> {
     const isBatch = target.mcp === undefined && batchLimit(target.settings) !== null;
     const { certificate } = target;
-    const outcome = await this.client.post({
+    const posted = await this.client.postNow({
       url: target.url,
       ...this.#messageOf(due, target),
       identity: certificate && { ...certificate, endpointId: due.delivery.endpointId },
@@ -73,6 +83,12 @@ export class HttpDestination implements Destination {
       signal,
       onSent,
     });
+    if (posted.kind === 'waited') return null;
+    if (posted.kind === 'cut' && !this.#madeAgain.has(due.delivery)) {
+      this.#madeAgain.add(due.delivery);
+      return null;
+    }
+    const { outcome } = posted;
     const { startedAtMs, durationMs } = outcome;
     if (outcome.kind === 'failed') {
       const error = { kind: outcome.error, detail: outcome.detail };

@@ -53,10 +53,11 @@ export interface DatedTarget {
 export interface Destination {
   /**
    * Makes one attempt. Never rejects: an error is part of the outcome.
+   * @returns `null` if all attempts had to wait meanwhile. It is not over then: look the target up again, and attempt it again
    * @param signal ends the attempt at once
    * @param onSent called when the request is on its way over an open connection
    */
-  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome>;
+  attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome | null>;
   /** Makes ready what the attempt needs, which may begin within a second, so that it then begins faster. */
   prepare?(due: DueAttempt, target: Target, nowMs: number): void;
   /** Takes no more attempts, lets those under way finish, and closes all connections. */

@@ -93,6 +93,18 @@ describe('the lease of a member', () => {
     expect(holds()).toEqual([true, true]);
   });
 
+  it('counts from when the heartbeat was sent, however late its answer is read', async () => {
+    await handOver(0);
+    const halfMs = connection.sessionTimes.current.sessionMs / 2;
+    itIs(halfMs);
+    consumer.emit('request', { apiName: 'Heartbeat', duration: halfMs + 1 });
+    consumer.emit('heartbeat');
+    expect(session?.holdsLease()).toBe(false);
+    consumer.emit('request', { apiName: 'Heartbeat', duration: 2 });
+    consumer.emit('heartbeat');
+    expect(session?.holdsLease()).toBe(true);
+  });
+
   it('is lost while the member joins again, and what it got before gets none back', async () => {
     const { context, end } = await handOver(0);
     const held = session;

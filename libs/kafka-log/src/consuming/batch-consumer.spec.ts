@@ -1,5 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Position } from '#libs/domain';
 import { createLogger, HealthBoard } from '#libs/runtime';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { BatchConsumer, type BatchContext } from './batch-consumer.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
 import { FakeConsumer } from '../testing/fake-consumer.js';
@@ -13,6 +17,9 @@ async function aConsumer(consumer: FakeConsumer, health = new HealthBoard()) {
   await batches.start();
   return { batches, contexts };
 }
+
+/** Where the group continues. */
+const positions = new Map<number, Position>();
 
 function aConsumerToStart(consumer: FakeConsumer, health: HealthBoard) {
   const logger = createLogger('silent', 'test');
@@ -29,7 +36,7 @@ function aConsumerToStart(consumer: FakeConsumer, health: HealthBoard) {
         return Promise.resolve(undefined);
       },
       onSession: () => undefined,
-      positions: () => Promise.resolve(new Map()),
+      positions: () => Promise.resolve(positions),
     },
     logger,
     health,
@@ -57,6 +64,30 @@ describe('an offset that moves while an earlier commit is on its way', () => {
     await Promise.all([third, fourth]);
     expect(consumer.commits.map(({ places }) => places[0]?.offset)).toEqual(['2', '4']);
     await batches.stop();
+  });
+});
+
+describe('a partition whose records are still under way when their handler returns', () => {
+  it('is moved nowhere because their offset is not committed yet', async () => {
+    const consumer = new FakeConsumer(() => false);
+    consumer.end = 100;
+    positions.set(0, { next: 0, anchor: null });
+    const { batches, contexts } = await aConsumer(consumer);
+    try {
+      await eventually(() => {
+        expect(consumer.seeks).toEqual([0]);
+      });
+      await consumer.handOver(0, 1, 2);
+      jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 60_000);
+      jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000);
+      await delay(1_500);
+      jest.restoreAllMocks();
+      await consumer.handOver(3, 4);
+      expect([contexts.length, consumer.seeks]).toEqual([2, [0]]);
+    } finally {
+      positions.clear();
+      await batches.stop();
+    }
   });
 });
 

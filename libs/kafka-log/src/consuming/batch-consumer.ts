@@ -259,15 +259,23 @@ export class BatchConsumer {
       retry: { retries: 5, initialRetryTime: 100, maxRetryTime: 2_000, restartOnFailure: () => Promise.resolve(false) },
     });
     this.#consumer = consumer;
+    // The broker counts the session from when it got the request, which may be long before its answer is read.
+    const tookMs = new Map<string, number>();
+    consumer.on(consumer.events.REQUEST, ({ payload }) => {
+      if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') {
+        tookMs.set(payload.apiName, payload.duration);
+      }
+    });
     consumer.on(consumer.events.HEARTBEAT, () => {
-      if (this.#consumer === consumer) this.#aliveAt = performance.now();
+      if (this.#consumer !== consumer || this.#isReleased) return;
+      this.#aliveAt = performance.now() - (tookMs.get('Heartbeat') ?? 0);
     });
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       if (this.#consumer !== consumer) return;
       if (!this.#isReleased) this.#endAssignment();
       this.#isReleased = false;
       this.#isReleasing = false;
-      this.#aliveAt = performance.now();
+      this.#aliveAt = performance.now() - (tookMs.get('SyncGroup') ?? 0);
       this.#commits.forget();
       this.#progress.clear();
       this.#failing.clear();
@@ -481,7 +489,10 @@ export class BatchConsumer {
     } else {
       this.#failing.succeeded(topic, partition);
       this.#reached(topic, partition, firstOffset, nextOffset);
-      if (nextOffset > firstOffset) this.#guard.handled(topic, partition, nextOffset);
+      // What a handler commits by itself comes into the source later.
+      if (this.options.commits === 'after' && nextOffset > firstOffset) {
+        this.#guard.handled(topic, partition, nextOffset);
+      }
     }
     if (handled?.kind !== 'later') return;
     if (!sent.elsewhere) this.#moveTo(topic, partition, nextOffset);

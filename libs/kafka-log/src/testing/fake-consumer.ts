@@ -10,6 +10,7 @@ export interface Commit {
 /** A consumer of kafkajs without brokers. It gets partition 0 of `topic` whenever it joins its group. */
 export class FakeConsumer {
   readonly events = {
+    REQUEST: 'request',
     HEARTBEAT: 'heartbeat',
     GROUP_JOIN: 'group_join',
     CRASH: 'crash',

@@ -17,8 +17,8 @@ export interface IdempotentRequest {
 /** What to do with the request. */
 export type Claim =
   /**
-   * The caller may work on the request until the lease ends. `seed` is the same for all later claims of this request.
-   * Use it to derive ids, so that a repeat creates nothing twice.
+   * The caller may work on the request until the lease ends. `seed` is the lease of the first claim of this request, and the
+   * same for all later ones. Use it to derive ids, so that a repeat creates nothing twice.
    */
   | { readonly kind: 'claimed'; readonly seed: string }
   /** The request was answered before. */

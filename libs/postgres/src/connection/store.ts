@@ -323,8 +323,8 @@ export class Store {
   ): Promise<readonly Row[]> {
     const pool = poolOf(await this.#forTenants());
     const read = async (client: PoolClient, discard: () => void) => {
-      await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
       try {
+        await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
         const { rows } = await client.query<Row & QueryResultRow>({
           name,
           text: sql,
@@ -416,8 +416,9 @@ export class Store {
 
   async #inTransaction<T>(dataSource: DataSource, begin: string, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#onConnection(dataSource, async (runner, discard) => {
-      await runner.query(begin);
       try {
+        // It has several statements: one that fails leaves a transaction that has begun.
+        await runner.query(begin);
         const result = await act(runner);
         await runner.query('commit');
         return result;

@@ -230,7 +230,15 @@ export class DeliveryLog {
     id: DeliveryId,
     keptSince: Date,
   ): Promise<WholeDelivery | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
+    const { feed } = this.store;
+    await feed.settled();
+    const readEnvelope = async (runner: QueryRunner, { seq, createdAtMs }: DeliveryRecord) =>
+      (await runner.query(
+        `select convert_from(envelope, 'UTF8') as envelope from events
+         where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
+        [orgId, seq, createdAtMs, keptSince],
+      )) as { envelope: string }[];
+    const found = await this.store.forOrg(orgId, async (runner) => {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
       const attempts = (await runner.query(
@@ -253,35 +261,30 @@ export class DeliveryLog {
         due_at: Date | null;
         waited_for: WaitedFor | null;
       }[];
-      const readEnvelope = async (feed: QueryRunner) =>
-        (await feed.query(
-          `select convert_from(envelope, 'UTF8') as envelope from events
-           where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
-          [orgId, delivery.seq, delivery.createdAtMs, keptSince],
-        )) as { envelope: string }[];
-      const { feed } = this.store;
-      await feed.settled();
-      const [event] = feed.isInMain(orgId)
-        ? await readEnvelope(runner)
-        : await (await feed.of(orgId)).forOrg(orgId, readEnvelope);
-      return {
-        delivery,
-        envelope: event?.envelope ?? null,
-        attemptsLog: attempts.map((row) => ({
-          run: row.run,
-          attempt: row.attempt,
-          at: row.started_at,
-          dueAt: row.due_at,
-          waitedFor: row.waited_for,
-          leadMs: Number(row.clock_lead_ms ?? 0),
-          batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
-          durationMs: row.duration_ms,
-          responseStatus: row.response_status,
-          error: row.error,
-          responseExcerpt: row.response_excerpt,
-        })),
-      };
+      return { delivery, attempts, events: feed.isInMain(orgId) ? await readEnvelope(runner, delivery) : null };
     });
+    if (found === undefined) return undefined;
+    const { delivery, attempts } = found;
+    // A database that is away must not hold a connection to this one.
+    const [event] =
+      found.events ?? (await (await feed.of(orgId)).forOrg(orgId, (runner) => readEnvelope(runner, delivery)));
+    return {
+      delivery,
+      envelope: event?.envelope ?? null,
+      attemptsLog: attempts.map((row) => ({
+        run: row.run,
+        attempt: row.attempt,
+        at: row.started_at,
+        dueAt: row.due_at,
+        waitedFor: row.waited_for,
+        leadMs: Number(row.clock_lead_ms ?? 0),
+        batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
+        durationMs: row.duration_ms,
+        responseStatus: row.response_status,
+        error: row.error,
+        responseExcerpt: row.response_excerpt,
+      })),
+    };
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from '#libs/domain';
 import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { SigningKeys } from '../access/signing-keys.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { EndpointDirectory } from './endpoint-directory.js';
 import { EndpointRecords } from './endpoint-records.js';
@@ -146,6 +147,26 @@ function aFailure(endpointId: EndpointId): DeliveryFact {
     nextAttemptAtMs: null,
   };
 }
+
+it('endpoints that sign with the key of the installation keep no others waiting if it cannot be read', async () => {
+  const cipher = aCipher();
+  const written = new EndpointRecords(store, cipher);
+  const signing = await anEndpoint(store, orgId, 0, written);
+  const other = await anEndpoint(store, orgId, 0, written);
+  await store.query(`update endpoints set delivery_settings = '{"signatures":["ed25519"]}' where id = $1`, [signing]);
+  await new SigningKeys(store, cipher).ensure();
+  const { 0: key } = await store.query<{ private_ciphertext: Buffer }>(
+    'select private_ciphertext from signing_keys',
+    [],
+  );
+  await store.query(`update signing_keys set private_ciphertext = '\\x0161'`, []);
+  const directory = new EndpointDirectory(store, cipher);
+  const kinds = async () =>
+    (await directory.lookUp([signing, other].map((id) => aDueAttempt(1, id)))).map(({ kind }) => kind);
+  expect(await kinds()).toEqual(['unreadable', 'target']);
+  await store.query('update signing_keys set private_ciphertext = $1', [key!.private_ciphertext]);
+  expect(await kinds()).toEqual(['target', 'target']);
+});
 
 it('an endpoint whose secret cannot be read keeps no other waiting', async () => {
   const cipher = aCipher();

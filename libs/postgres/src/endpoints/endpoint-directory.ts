@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import {
   EventCursors,
   sentHeaders,
@@ -16,9 +17,11 @@ import {
   type Target,
   type WidgetId,
 } from '#libs/domain';
+import { DecipheredSecrets } from '../access/deciphered-secrets.js';
 import { EVENT_CURSOR_KEYS, type SecretCipher } from '../access/secret-cipher.js';
 import { SigningKeys } from '../access/signing-keys.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
+import { isPostgresAway } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 import type { EndpointKind } from '../entities/endpoint.entity.js';
 import { IS_IN_FORCE } from '../mcp/in-force.js';
@@ -98,8 +101,7 @@ function isSuperseded(due: DueAttempt, row: DeliveryRow): boolean {
 
 /** Looks up many endpoints at a time, for the router and the dispatcher. */
 export class EndpointDirectory {
-  /** A cache of deciphered secrets, by ciphertext. A ciphertext never changes its meaning. */
-  readonly #deciphered = new Map<string, string>();
+  readonly #deciphered: DecipheredSecrets;
   readonly #signingKeys: SigningKeys;
   /** Made with the first subscription of an agent; the router needs none. */
   #cursors: EventCursors | undefined;
@@ -108,6 +110,7 @@ export class EndpointDirectory {
     private readonly store: Store,
     private readonly cipher: SecretCipher,
   ) {
+    this.#deciphered = new DecipheredSecrets(cipher);
     this.#signingKeys = new SigningKeys(store, cipher);
   }
 
@@ -210,7 +213,7 @@ export class EndpointDirectory {
       ],
     );
     const isAsymmetric = rows.some((row) => row.url !== null && signsAsymmetrically(row.delivery_settings));
-    const signingKeys = isAsymmetric ? await this.#signingKeys.signing() : [];
+    const signing = isAsymmetric ? await this.#readSigningKeys() : [];
     return attempts.map((due, index): DispatchLookupResult | UnreadableTarget => {
       const row = rows[index];
       if (row === undefined || row.url === null) return { kind: 'gone' };
@@ -219,11 +222,13 @@ export class EndpointDirectory {
       if (!row.is_active || (isSubscription && !row.is_in_force)) return { kind: 'inactive' };
       const read = this.#readTarget(row);
       if (!('url' in read)) return read;
+      const signingKeys = signsAsymmetrically(row.delivery_settings) ? signing : undefined;
+      if (signingKeys !== undefined && 'kind' in signingKeys) return signingKeys;
       const target = {
         ...read,
         ...(isSubscription ? { activation: UNCOUNTED_ACTIVATION } : {}),
         ...this.#mcpTarget(row),
-        ...(signsAsymmetrically(row.delivery_settings) ? { signingKeys } : {}),
+        ...(signingKeys === undefined ? {} : { signingKeys }),
       };
       return { kind: 'target', target };
     });
@@ -238,6 +243,16 @@ export class EndpointDirectory {
     }
   }
 
+  /** Only Postgres that is away makes it throw: keys that cannot be read must not keep other endpoints waiting. */
+  async #readSigningKeys(): Promise<readonly KeyObject[] | UnreadableTarget> {
+    try {
+      return await this.#signingKeys.signing();
+    } catch (error) {
+      if (isPostgresAway(error)) throw error;
+      return { kind: 'unreadable', error };
+    }
+  }
+
   #target(row: TargetRow): Target {
     const {
       previous_secret_ciphertext: previous,
@@ -246,11 +261,11 @@ export class EndpointDirectory {
     } = row;
     return {
       url: row.url,
-      secret: this.#secret(row.secret_ciphertext),
-      previousSecret: previous === null ? null : this.#secret(previous),
+      secret: this.#deciphered.of(row.secret_ciphertext),
+      previousSecret: previous === null ? null : this.#deciphered.of(previous),
       activation: row.activation,
       ...(settings === null ? {} : { settings }),
-      ...(headers === null ? {} : toSent(JSON.parse(this.#secret(headers)) as CustomHeaders)),
+      ...(headers === null ? {} : toSent(JSON.parse(this.#deciphered.of(headers)) as CustomHeaders)),
     };
   }
 
@@ -258,17 +273,6 @@ export class EndpointDirectory {
     if (subscriptionId === null) return {};
     this.#cursors ??= new EventCursors(this.cipher.keysFor(EVENT_CURSOR_KEYS));
     return { mcp: { subscriptionId, cursor: this.#cursors.at(orgId, seqFromText(seq)) } };
-  }
-
-  #secret(ciphertext: Buffer): string {
-    const key = ciphertext.toString('latin1');
-    let secret = this.#deciphered.get(key);
-    if (secret === undefined) {
-      secret = this.cipher.decrypt(ciphertext);
-      if (this.#deciphered.size >= DECIPHERED_LIMIT) this.#deciphered.clear();
-      this.#deciphered.set(key, secret);
-    }
-    return secret;
   }
 }
 
@@ -296,5 +300,3 @@ const NO_SEQ = 0 as Seq;
 
 /** Attempts of activation 0 never disable an endpoint: an MCP subscription is suspended by its rate of failures. */
 const UNCOUNTED_ACTIVATION = 0;
-
-const DECIPHERED_LIMIT = 10_000;

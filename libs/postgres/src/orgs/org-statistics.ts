@@ -171,14 +171,14 @@ export class OrgStatistics {
     );
   }
 
-  /** Adds up the next events of the day after a seq, and stores how far it came. */
+  /** Adds up the next events of the day after a seq, and stores how far it came. It waits for no database with a connection to another. */
   async #addChunk(orgId: OrgId, startMs: number, after: string): Promise<Chunk> {
     const { store } = this;
-    const readAndStore = (runner: QueryRunner, feed: QueryRunner) => addChunk(runner, feed, orgId, startMs, after);
     await store.feed.settled();
-    if (store.feed.isInMain(orgId)) return store.forOrg(orgId, (runner) => readAndStore(runner, runner));
-    const elsewhere = await store.feed.of(orgId);
-    return elsewhere.forOrg(orgId, (feed) => store.forOrg(orgId, (runner) => readAndStore(runner, feed)));
+    const feed = await store.feed.of(orgId);
+    const chunk = await feed.forOrg(orgId, (runner) => readChunk(runner, orgId, startMs, after));
+    if (chunk.events > 0) await store.forOrg(orgId, (runner) => storeChunk(runner, orgId, startMs, after, chunk));
+    return chunk;
   }
 }
 
@@ -188,14 +188,8 @@ interface Chunk {
   readonly through: string;
 }
 
-async function addChunk(
-  runner: QueryRunner,
-  feed: QueryRunner,
-  orgId: OrgId,
-  startMs: number,
-  after: string,
-): Promise<Chunk> {
-  const [row] = (await feed.query(
+async function readChunk(runner: QueryRunner, orgId: OrgId, startMs: number, after: string): Promise<Chunk> {
+  const [row] = (await runner.query(
     `select count(*)::int as events, coalesce(sum(bytes), 0)::bigint as bytes, coalesce(max(seq), $3::bigint) as through
      from (
        select seq, octet_length(envelope) as bytes from events
@@ -204,8 +198,16 @@ async function addChunk(
      ) chunk`,
     [orgId, new Date(startMs), after],
   )) as { events: number; bytes: string; through: string }[];
-  const chunk = { events: row?.events ?? 0, bytes: Number(row?.bytes ?? 0), through: row?.through ?? after };
-  if (chunk.events === 0) return chunk;
+  return { events: row?.events ?? 0, bytes: Number(row?.bytes ?? 0), through: row?.through ?? after };
+}
+
+async function storeChunk(
+  runner: QueryRunner,
+  orgId: OrgId,
+  startMs: number,
+  after: string,
+  chunk: Chunk,
+): Promise<void> {
   await runner.query(
     `insert into org_days as d (org_id, day, counted_through_seq, bytes)
      values ($1, ($2::timestamptz at time zone 'UTC')::date, $4, $5)
@@ -215,5 +217,4 @@ async function addChunk(
      where d.counted_through_seq = $3`,
     [orgId, new Date(startMs), after, chunk.through, chunk.bytes],
   );
-  return chunk;
 }

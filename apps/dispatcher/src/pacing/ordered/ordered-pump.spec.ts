@@ -38,8 +38,11 @@ function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
   return [delivery, ...followers.map((follower) => follower.delivery)].map(({ seq }) => seq);
 }
 
+let advance: () => Promise<void>;
+
 beforeEach(() => {
   nowMs = 0;
+  advance = () => Promise.resolve();
   pending = Array.from({ length: 5 }, (_, nth) => {
     const { delivery } = aDueAttempt(nth + 1, endpointId);
     return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
@@ -62,7 +65,7 @@ beforeEach(() => {
     },
     starts: {
       begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: true }),
-      advance: () => Promise.resolve(),
+      advance: () => advance(),
     } as unknown as OrderStarts,
     find: () => {
       lookUps++;
@@ -117,6 +120,13 @@ describe('an ordered endpoint', () => {
     made[0]!.answer(doneAll);
     await settle();
     expect(prepared).toEqual([[3, 4]]);
+  });
+
+  it('goes on while it cannot be found out whether the orders of others begin', async () => {
+    advance = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+    await expect(round()).rejects.toThrow('statement timeout');
+    await settle();
+    expect(made.map(({ seqs }) => seqs)).toEqual([[1, 2]]);
   });
 
   it('is looked up again for its next request, so that a change takes effect', async () => {

@@ -90,13 +90,17 @@ export class OrderedPump {
       for (const endpoint of this.#listed.values()) this.#begin(endpoint, endpoint.isOrderBegun);
     }
     const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
-    await this.use.starts.advance(owned.map(({ start }) => start));
-    const ready = owned.filter(({ start }) => start.isReady);
-    await this.#read(ready);
-    for (const endpoint of ready) {
-      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
+    try {
+      await this.use.starts.advance(owned.map(({ start }) => start));
+    } finally {
+      // Orders that cannot begin yet must not hold up those that have begun.
+      const ready = owned.filter(({ start }) => start.isReady);
+      await this.#read(ready);
+      for (const endpoint of ready) {
+        for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
+      }
+      this.lookUp();
     }
-    this.lookUp();
   }
 
   /** Looks up the endpoints of the next deliveries, so that their lanes go on at the answers. Call it often. */

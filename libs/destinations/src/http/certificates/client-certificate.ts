@@ -23,7 +23,9 @@ export function loadCertificate(given: ClientCertificate, nowMs: number, ca?: st
     return refused('certificate', 'must be a certificate in PEM, followed by those of its chain');
   }
   if (cert.includes('PRIVATE KEY')) return refused('certificate', 'must not hold a private key');
-  if (Date.parse(certificate.validTo) <= nowMs) return refused('certificate', 'has expired');
+  const endMs = Date.parse(certificate.validTo);
+  if (Number.isNaN(endMs)) return refused('certificate', 'has an end that cannot be read');
+  if (endMs <= nowMs) return refused('certificate', 'has expired');
   if (key.includes('ENCRYPTED')) return refused('private_key', 'must not be encrypted');
   let privateKey: KeyObject;
   try {

@@ -123,7 +123,7 @@ describe('the tokens of endpoints', () => {
   });
 
   it('are asked for twice if the first failure may be of that moment, and not if it is an answer', async () => {
-    const statuses = [503, 502, 500, 200, 400];
+    const statuses = [503, 502, 408, 200, 400];
     answer = () => {
       const status = statuses.shift() ?? 0;
       return status === 200 ? issued(1) : { status };

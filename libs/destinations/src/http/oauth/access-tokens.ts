@@ -30,6 +30,8 @@ const MAX_ENTRIES = 5_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 
+const REQUEST_TIMEOUT = 408;
+
 /**
  * The access tokens of endpoints, in memory. Endpoints share none, so that no organization uses the token of another.
  * Attempts of an endpoint share one request, and what became of it: until the pause is over, a failure as well.
@@ -96,7 +98,10 @@ export class AccessTokens {
     const askedAtMs = this.nowMs();
     const outcome = await this.client.post({ ...request, timeoutMs: this.timeoutMs });
     const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs));
-    const mayPass = outcome.kind === 'failed' ? outcome.error === 'connect' : outcome.status >= 500;
+    const mayPass =
+      outcome.kind === 'failed'
+        ? outcome.error === 'connect' || outcome.error === 'dns'
+        : outcome.status === REQUEST_TIMEOUT || outcome.status >= 500;
     return mayPass && leftMs > 0 && !signal.aborted ? this.client.post({ ...request, timeoutMs: leftMs }) : outcome;
   }
 

@@ -48,6 +48,8 @@ export class EgressProxy {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #waiting = new Set<() => void>();
   #isAway = false;
+  /** Whether the next request goes through although the proxy is away. */
+  #shouldBeTried = false;
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<boolean> | undefined;
   #connectAnswers = 0;
@@ -61,9 +63,16 @@ export class EgressProxy {
     this.#headers = username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` };
   }
 
-  /** Resolves once the proxy is back or should be tried, or the signal is aborted. */
-  async whenThere(signal: AbortSignal | undefined): Promise<void> {
-    if (!this.#isAway || this.#isClosed || signal?.aborted === true) return;
+  /**
+   * Resolves once the proxy is back or should be tried, or the signal is aborted.
+   * @returns whether it had to wait
+   */
+  async whenThere(signal: AbortSignal | undefined): Promise<boolean> {
+    if (!this.#isAway || this.#isClosed || signal?.aborted === true) return false;
+    if (this.#shouldBeTried) {
+      this.#shouldBeTried = false;
+      return false;
+    }
     await new Promise<void>((resolve) => {
       const go = () => {
         this.#waiting.delete(go);
@@ -73,6 +82,7 @@ export class EgressProxy {
       this.#waiting.add(go);
       signal?.addEventListener('abort', go, { once: true });
     });
+    return true;
   }
 
   /** Call it when the proxy could not be reached. Later requests wait until it is back. */
@@ -212,6 +222,7 @@ export class EgressProxy {
     if (!this.#isAway || this.#isClosed) return;
     // Let one waiting request try as well: a proxy may answer nothing but `CONNECT`.
     const [first] = this.#waiting;
+    this.#shouldBeTried = true;
     first?.();
     this.#probeLater();
   }
@@ -219,6 +230,7 @@ export class EgressProxy {
   #isBack(): void {
     if (!this.#isAway || this.#isClosed) return;
     this.#isAway = false;
+    this.#shouldBeTried = false;
     clearTimeout(this.#timer);
     this.options.onChange?.(null);
     this.#letGo();

@@ -10,12 +10,24 @@ export interface PushClient {
   /**
    * Sends one POST and follows no redirect. Never rejects. Resolves when the answer's body has ended, has reached 16
    * KiB, or the time is over. While the egress proxy is away, the POST waits, which does not count towards the time
-   * limit. It sends a request again only if the proxy died during it.
+   * limit. It sends a request again only if the proxy died during it, and only once.
    */
   post(request: PushRequest): Promise<PushOutcome>;
+  /** Like `post`, but a wait for the egress proxy ends it: what is known of the endpoint may be out of date by then. */
+  postNow(request: PushRequest): Promise<PostedNow>;
+  /** Waits while the egress proxy is away. @returns whether it had to wait */
+  whenThere(signal: AbortSignal): Promise<boolean>;
   /** Takes no more posts, lets those in flight finish, and closes all connections. */
   close(): Promise<void>;
 }
+
+/** What became of a request that is sent at once or not at all. */
+export type PostedNow =
+  | { readonly kind: 'done'; readonly outcome: PushOutcome }
+  /** The egress proxy was away, and should be tried now. Nothing was sent. */
+  | { readonly kind: 'waited' }
+  /** The egress proxy died during the request, which may have arrived. */
+  | { readonly kind: 'cut'; readonly outcome: PushOutcome };
 
 export interface PushClientOptions extends EndpointUrlRules {
   readonly resolver: Resolver;
@@ -53,33 +65,41 @@ export function createPushClient(options: PushClientOptions): PushClient {
     return known;
   };
 
+  const postNow = async (request: PushRequest): Promise<PostedNow> => {
+    const checked = check(request.url);
+    const failedAtOnce = (error: PushError, detail: string): PostedNow => ({
+      kind: 'done',
+      outcome: { kind: 'failed', error, detail, startedAtMs: clock.now(), durationMs: 0 },
+    });
+    if (!checked.ok) return failedAtOnce('blocked_address', checked.detail);
+    pool ??= await opening;
+    const path = checked.url.pathname + checked.url.search;
+    const isAborted = () => request.signal?.aborted === true;
+    if ((await proxy?.whenThere(request.signal)) === true && !isAborted()) return { kind: 'waited' };
+    const acquired = pool.acquire(checked.url, checked.host, request.signal, request.identity);
+    if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
+    const { connection } = acquired;
+    const hasBeenAway = proxy?.watch();
+    const { outcome, reusable, proxyAway } = await exchange(connection, path, request, clock);
+    pool.release(connection, reusable);
+    const done = { kind: 'done', outcome } as const;
+    if (proxy === undefined || hasBeenAway === undefined || !mayBeProxy(outcome)) return done;
+    if (proxyAway !== undefined) proxy.isAway(proxyAway);
+    else if (!(await proxy.answers())) proxy.isAway(new EgressProxyAwayError('the egress proxy does not answer'));
+    if (!hasBeenAway() || isAborted()) return done;
+    return proxyAway === undefined ? { kind: 'cut', outcome } : { kind: 'waited' };
+  };
+
   return {
     async post(request) {
-      const checked = check(request.url);
-      const failedAtOnce = (error: PushError, detail: string): PushOutcome => ({
-        kind: 'failed',
-        error,
-        detail,
-        startedAtMs: clock.now(),
-        durationMs: 0,
-      });
-      if (!checked.ok) return failedAtOnce('blocked_address', checked.detail);
-      pool ??= await opening;
-      const path = checked.url.pathname + checked.url.search;
+      let cuts = 0;
       for (;;) {
-        await proxy?.whenThere(request.signal);
-        const acquired = pool.acquire(checked.url, checked.host, request.signal, request.identity);
-        if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
-        const { connection } = acquired;
-        const hasBeenAway = proxy?.watch();
-        const { outcome, reusable, proxyAway } = await exchange(connection, path, request, clock);
-        pool.release(connection, reusable);
-        if (proxy === undefined || hasBeenAway === undefined || !mayBeProxy(outcome)) return outcome;
-        if (proxyAway !== undefined) proxy.isAway(proxyAway);
-        else if (!(await proxy.answers())) proxy.isAway(new EgressProxyAwayError('the egress proxy does not answer'));
-        if (!hasBeenAway() || request.signal?.aborted === true) return outcome;
+        const posted = await postNow(request);
+        if (posted.kind === 'done' || (posted.kind === 'cut' && cuts++ > 0)) return posted.outcome;
       }
     },
+    postNow,
+    whenThere: async (signal) => (await proxy?.whenThere(signal)) === true,
     close: async () => {
       proxy?.close();
       await (await opening).close();

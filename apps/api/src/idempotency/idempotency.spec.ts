@@ -1,0 +1,58 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { GaplessError } from '#libs/domain';
+import type { IdempotencyRecords } from '#libs/postgres';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
+import { Idempotency } from './idempotency.js';
+
+const request = {
+  headers: { 'idempotency-key': 'k1' },
+  url: '/api/v1/internal/events',
+  params: {},
+  apiKey: { id: 'gk_1' },
+} as unknown as FastifyRequest;
+const reply = {} as FastifyReply;
+const limited = new GaplessError('rate_limited', 'Too many events.');
+const away = new GaplessError('unavailable', 'Kafka is away.');
+
+/** The seed that is stored; `undefined` while the request is unknown. */
+let stored: string | undefined;
+let idempotency: Idempotency;
+
+beforeEach(() => {
+  stored = undefined;
+  const records = {
+    claim: (_request: unknown, lease: string) => Promise.resolve({ kind: 'claimed', seed: (stored ??= lease) }),
+    forget: () => {
+      stored = undefined;
+      return Promise.resolve();
+    },
+    reopen: () => Promise.resolve(),
+  } as unknown as IdempotencyRecords;
+  idempotency = new Idempotency(records, aStageKit({ nowMs: 0 }).logger);
+});
+
+/** Tries the request, which fails. @returns the seed that it got */
+async function refused(error: GaplessError): Promise<string | null> {
+  let given: string | null = null;
+  const act = (seed: string | null) => {
+    given = seed;
+    return Promise.reject(error);
+  };
+  await expect(idempotency.once(request, reply, act)).rejects.toBe(error);
+  return given;
+}
+
+describe('a request that is refused', () => {
+  it('is forgotten', async () => {
+    const first = await refused(limited);
+    expect(stored).toBeUndefined();
+    expect(await refused(limited)).not.toBe(first);
+  });
+
+  it('keeps its seed if an attempt before it may have had its effect', async () => {
+    const first = await refused(away);
+    expect(await refused(limited)).toBe(first);
+    expect(await refused(away)).toBe(first);
+  });
+});
