@@ -59,7 +59,7 @@ export const STAGES = {
       'dispatcher-slow': ['attempts-slow'],
       'dispatcher-retry': ['retry'],
     },
-    writes: ['deliveries', 'attempts', 'attempts-slow', 'retry'],
+    writes: ['deliveries', 'attempts', 'attempts-slow', 'retry', 'dead-letter'],
     answers: HEALTH,
     howMany: PER_PARTITION,
   },

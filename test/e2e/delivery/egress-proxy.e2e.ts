@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { verifySignature } from '#libs/webhook-signature';
 import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import { startProxy, type TestProxy } from '../../../libs/destinations/src/http/testing/proxy.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
@@ -79,5 +81,32 @@ describe('with EGRESS_PROXY', () => {
     await eventually(async () => {
       expect(await isReady()).toBe(true);
     });
+  });
+
+  it('what was changed while pushes waited holds for them', async () => {
+    const [rotated, removed] = [await named('rotated.example.com'), await named('removed.example.com')];
+    const { port } = proxy;
+    await proxy.close();
+    for (const { operator } of [rotated, removed]) await operator.emit({ event: 'ticket.created', data: {} });
+    await eventually(async () => {
+      expect(await isReady()).toBe(false);
+    });
+    for (const { operator, endpoint } of [rotated, removed]) {
+      await eventually(async () => {
+        expect(await operator.deliveries(endpoint.id)).toMatchObject([{ status: 'pending' }]);
+      });
+    }
+    const { secret } = await rotated.operator.rotateSecret(rotated.endpoint.id);
+    await removed.operator.remove(removed.endpoint.id);
+    proxy = await startProxy({ port });
+    const [push] = await eventually(() => {
+      expect(rotated.receiver.received).toHaveLength(1);
+      return rotated.receiver.received;
+    });
+    const header = headerOf(push!, 'x-service-signature');
+    expect(verifySignature({ body: push!.body, header, secret })).toMatchObject({ valid: true });
+    // Both waited for the same moment, so the other one would have come by now.
+    await delay(1_000);
+    expect(removed.receiver.received).toEqual([]);
   });
 });

@@ -110,13 +110,17 @@ export class AttemptMaker {
     flight: Flight,
     onSent?: () => void,
   ): Promise<boolean> {
-    for (let found: DispatchLookupResult = first; this.#isMadeHere(found);) {
-      if (await this.#push(due, found.target, flight, onSent)) return true;
-      found = await this.use.lookup.find(due);
+    let { target } = first;
+    while (!(await this.#push(due, target, flight, onSent))) {
+      const again = await this.use.lookup.find(due);
       if (flight.isWithdrawn) return false;
-      if (!this.#isMadeHere(found)) await this.#endUnmade(due, found);
+      if (!this.#isMadeHere(again)) {
+        await this.#endUnmade(due, again);
+        return false;
+      }
+      ({ target } = again);
     }
-    return false;
+    return true;
   }
 
   /** Does what follows from the look-up if no attempt does. */
