@@ -204,7 +204,7 @@ export class PacedPump {
     try {
       await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
     } finally {
-      // A statement about ordered endpoints that fails must not hold up the others.
+      // A statement about ordered endpoints that fails must not block the others.
       await this.#beginDue(
         (id) => !this.#ordered.has(id),
         (...asked) => this.#dueInAnyOrder(...asked),

@@ -93,7 +93,7 @@ export class OrderedPump {
     try {
       await this.use.starts.advance(owned.map(({ start }) => start));
     } finally {
-      // Orders that cannot begin yet must not hold up those that have begun.
+      // Orders that cannot begin yet must not block those that have begun.
       const ready = owned.filter(({ start }) => start.isReady);
       await this.#read(ready);
       for (const endpoint of ready) {
