@@ -21,7 +21,8 @@ import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
 /**
  * What events may cost: about one and a half times what they do, so that one statement or request more for each of them
  * is too much. How large the batches of a burst are depends on how busy the machine is, and so does how often regular work
- * comes meanwhile; there the room is larger, and still far below one for each record. A change that makes something cheaper lowers its ceiling.
+ * comes meanwhile; there the room is larger, and still far below one for each record. A change that makes something cheaper
+ * lowers its ceiling. Statements that come at rest, too, are left out. The api has no others: these events have no ids.
  *
  * Code that the engine has not optimized yet takes up to three times as much heap, and when it is optimized depends on what
  * else runs. On a busy machine the endpoint is behind, and most attempts go through its slow lane. So bytes are counted in
@@ -34,12 +35,11 @@ import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
 const CEILINGS = {
   /** 2,000 events in requests of 100, and 500 more for what is done to buffers; everything per 1,000 events. */
   burst: {
-    'api: statements': 60,
     'api: Produce requests': 15,
     'sequencer: Produce requests': 15,
     'sequencer: OffsetCommit requests': 15,
     'sequencer: Fetch requests': 100,
-    'dispatcher: statements': 90,
+    'dispatcher: statements': 180,
     'dispatcher: Produce requests': 110,
     'dispatcher: OffsetCommit requests': 40,
     'dispatcher: Fetch requests': 200,
@@ -47,7 +47,7 @@ const CEILINGS = {
     'projector: statements per batch': 4,
     'projector: OffsetCommit requests': 40,
     'projector: Fetch requests': 200,
-    'alerting: statements': 25,
+    'alerting: statements': 40,
     'alerting: OffsetCommit requests': 15,
     'alerting: Fetch requests': 60,
     'bytes to inbox': 1_500_000,
@@ -56,7 +56,7 @@ const CEILINGS = {
     'Gapless: bytes copied': 6_000_000,
     'Gapless: bytes converted': 10_500_000,
     'Gapless: bytes in new buffers': 11_000_000,
-    'Gapless: bytes of heap': 95_000_000,
+    'Gapless: bytes of heap': 125_000_000,
     'kafkajs: bytes copied': 23_000_000,
     'kafkajs: bytes in new buffers': 27_000_000,
     'kafkajs: bytes of heap': 40_000_000,
@@ -76,7 +76,6 @@ const CEILINGS = {
    * often is fetched goes by the time that passes, so the new buffers for that have their ceiling at rest.
    */
   lone: {
-    'api: statements': 1.6,
     'api: Produce requests': 1.5,
     'sequencer: Produce requests': 1.5,
     'sequencer: OffsetCommit requests': 1.1,
@@ -145,6 +144,8 @@ describe('what events cost', () => {
   let receiver: Receiver;
   let client: ApiClient;
   let sent = 0;
+  /** Statements a second at rest, by client. */
+  let regular: ReadonlyMap<string, number>;
 
   beforeAll(async () => {
     wire = watchKafkaWire();
@@ -160,6 +161,7 @@ describe('what events cost', () => {
     await client.createWebhook({ url: receiver.url, events: [EVENT] });
     await client.emitText(bodyOf(WARM_UP_EVENTS));
     await settled((sent += WARM_UP_EVENTS));
+    regular = await regularStatements();
   });
 
   afterAll(async () => {
@@ -191,6 +193,23 @@ describe('what events cost', () => {
       }
     }
     return { atMs: performance.now(), ...wire.counts(), statements: statements.counts(), batches };
+  }
+
+  async function regularStatements(): Promise<ReadonlyMap<string, number>> {
+    const before = await read();
+    await delay(REST_MS);
+    const after = await read();
+    const seconds = (after.atMs - before.atMs) / 1_000;
+    return new Map([...growth(before.statements, after.statements)].map(([name, count]) => [name, count / seconds]));
+  }
+
+  /** The costs of events, without the regular statements. */
+  function costsOfEvents(before: Meter, after: Meter, per: number): Costs {
+    const seconds = (after.atMs - before.atMs) / 1_000;
+    const statements = new Map(
+      [...before.statements].map(([name, count]) => [name, count + (regular.get(name) ?? 0) * seconds]),
+    );
+    return costsBetween({ ...before, statements }, after, per);
   }
 
   /** Sends so many events at once, and waits until they are settled. */
@@ -245,7 +264,7 @@ describe('what events cost', () => {
     const heap = await cheapest(first, heapOfBurst);
     const buffers = await cheapest(await buffersOfBurst(), buffersOfBurst);
     const counted = {
-      ...costsBetween(before, after, BURST_EVENTS / 1_000),
+      ...costsOfEvents(before, after, BURST_EVENTS / 1_000),
       ...heap,
       ...buffers,
     };
@@ -255,7 +274,7 @@ describe('what events cost', () => {
   it('stays below its ceilings one by one', async () => {
     const before = await read();
     const buffers = await bufferBytesDuring(() => oneByOne(LONE_EVENTS));
-    const counted = { ...costsBetween(before, await read(), LONE_EVENTS), ...buffers.costs(LONE_EVENTS) };
+    const counted = { ...costsOfEvents(before, await read(), LONE_EVENTS), ...buffers.costs(LONE_EVENTS) };
     check(counted, CEILINGS.lone);
   });
 
