@@ -236,6 +236,26 @@ describe('while the proxy is away', () => {
     expect(changes).toEqual(['the egress proxy does not answer', null]);
   });
 
+  it('because it dies each time, what was on its way is sent again once', async () => {
+    let requests = 0;
+    const there = await startReceiver(() => requests++);
+    cleanUps.push(() => there.close());
+    let dying = await proxy();
+    const outcome = push(client(`http://127.0.0.1:${dying.port}`), `http://127.0.0.1:${there.port}/`);
+    for (const sent of [1, 2]) {
+      await eventually(() => {
+        expect(requests).toBe(sent);
+      });
+      await dying.close();
+      await eventually(() => {
+        expect(changes.at(-1)).toBe('the egress proxy does not answer');
+      });
+      dying = await proxy({ port: dying.port });
+    }
+    expect(await outcome).toMatchObject({ kind: 'failed', error: 'connect' });
+    expect(requests).toBe(2);
+  });
+
   it('an endpoint that does not answer is not taken for it', async () => {
     const silent = await silentServer();
     const through = await proxy();
