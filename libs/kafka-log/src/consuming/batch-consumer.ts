@@ -283,10 +283,11 @@ export class BatchConsumer {
       this.#assigned = payload.memberAssignment;
       this.#guard.assigned(payload.memberAssignment);
       this.#crashes = 0;
+      const generation = this.#generation;
       this.options.onSession({
-        generation: this.#generation,
+        generation,
         assigned: payload.memberAssignment,
-        holdsLease: () => this.#holdsLease(),
+        holdsLease: () => generation === this.#generation && this.#holdsLease(),
         hurry: (forMs) => {
           hurryFetches(this.options.groupId, forMs);
         },

@@ -32,6 +32,13 @@ async function seconds(): Promise<number> {
   return Number(/^gapless_open_transaction_seconds\{group="sequencer"\} (.+)$/m.exec(text)?.[1]);
 }
 
+/** Fetches find the transaction for so many milliseconds. */
+function openSince(partition: number, offset: number, forMs: number): void {
+  noteStableOffset(TOPIC, partition, offset, 9);
+  nowMs += forMs;
+  noteStableOffset(TOPIC, partition, offset, 9);
+}
+
 describe('a transaction that a producer leaves open', () => {
   it('is a metric at once, and makes the process not ready after 5 s', async () => {
     noteStableOffset(TOPIC, 1, 7, 9);
@@ -55,8 +62,7 @@ describe('a transaction that a producer leaves open', () => {
     ],
     ['the partition belongs to another process', () => undefined, { [TOPIC]: [0] }],
   ])('is over once %s', async (_what, end, assigned) => {
-    noteStableOffset(TOPIC, 1, 7, 9);
-    nowMs += 6_000;
+    openSince(1, 7, 6_000);
     watch.look(ASSIGNED);
     expect(health.isReady).toBe(false);
     end();
@@ -64,9 +70,19 @@ describe('a transaction that a producer leaves open', () => {
     expect([await seconds(), health.isReady]).toEqual([0, true]);
   });
 
+  it('is not reported while nobody fetches the partition: it may be over', async () => {
+    openSince(1, 7, 6_000);
+    watch.look(ASSIGNED);
+    nowMs += 60_000;
+    watch.look(ASSIGNED);
+    expect([await seconds(), health.isReady]).toEqual([0, true]);
+    noteStableOffset(TOPIC, 1, 7, 9);
+    watch.look(ASSIGNED);
+    expect([await seconds(), health.isReady]).toEqual([66, false]);
+  });
+
   it('counts from its own beginning, not from that of an earlier one', async () => {
-    noteStableOffset(TOPIC, 0, 3, 9);
-    nowMs += 6_000;
+    openSince(0, 3, 6_000);
     noteStableOffset(TOPIC, 0, 5, 9);
     nowMs += 2_000;
     watch.look(ASSIGNED);

@@ -18,11 +18,11 @@ function placesOf(nextOffset: string): object {
 }
 
 /** A group of kafkajs that has partition 0 of a topic, and asks one broker. */
-function aGroup(answer: () => void): FetchingGroup {
+function aGroup(answer: () => void, isControlRecord = false): FetchingGroup {
   const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/consumerGroup.js') as {
     readonly prototype: object;
   };
-  const messages = [{ offset: '7', key: null, value: null, headers: {} }];
+  const messages = [{ offset: '7', key: null, value: null, headers: {}, isControlRecord }];
   const fetch = () => {
     answer();
     const partitions = [{ partition: 0, highWatermark: '8', errorCode: 0, messages }];
@@ -54,6 +54,44 @@ describe('what a broker answers', () => {
       group.offsetManager = placesOf('3');
     });
     expect(await group.fetch('0')).toEqual([]);
+  });
+});
+
+describe('a batch that waits for a worker', () => {
+  beforeAll(announceJoins);
+
+  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner.js') as {
+    readonly prototype: object;
+  };
+
+  /** Lets kafkajs work on what was fetched, and returns what it did. */
+  async function worked(group: FetchingGroup, batch: object): Promise<readonly string[]> {
+    const done: string[] = [];
+    const note = (what: string) => () => Promise.resolve(void done.push(what));
+    const runner = Object.assign(Object.create(prototype) as { handleBatch(of: object): Promise<void> }, {
+      running: true,
+      consumerGroup: Object.assign(group, { resolveOffset: note('passed') }),
+      instrumentationEmitter: { emit: () => undefined },
+      retrier: (act: () => Promise<void>) => act(),
+      processEachBatch: note('handled'),
+      autoCommitOffsetsIfNecessary: () => Promise.resolve(),
+      autoCommitOffsets: () => Promise.resolve(),
+      heartbeat: () => Promise.resolve(),
+      eachBatch: note('handled'),
+    });
+    await runner.handleBatch(batch);
+    return done;
+  }
+
+  it.each([
+    ['records', 'handled', false],
+    ['only markers', 'passed', true],
+  ])('with %s is worked on, but not after the group was joined again', async (_what, expected, isControlRecord) => {
+    const group = aGroup(() => undefined, isControlRecord);
+    const [batch] = await group.fetch('0');
+    expect(await worked(group, batch ?? {})).toEqual([expected]);
+    group.offsetManager = placesOf('3');
+    expect(await worked(group, batch ?? {})).toEqual([]);
   });
 });
 

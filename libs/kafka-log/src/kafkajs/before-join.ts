@@ -31,7 +31,12 @@ export interface ConsumerGroup {
 
 interface KafkajsGroup extends ConsumerGroup {
   joinAndSync(): Promise<void>;
-  fetch(nodeId: string): Promise<readonly unknown[]>;
+  fetch(nodeId: string): Promise<readonly object[]>;
+}
+
+interface KafkajsRunner {
+  readonly consumerGroup: ConsumerGroup;
+  handleBatch(batch: object): Promise<void>;
 }
 
 const JOINING = Symbol('joining');
@@ -40,8 +45,8 @@ const require = createRequire(import.meta.url);
 
 /**
  * Lets consumers with a `tellingAssigner` finish their work before they join their group again. kafkajs itself joins as
- * soon as it hears of a rebalance. Between two assignments the consumers fetch nothing. It changes kafkajs for the
- * whole thread.
+ * soon as it hears of a rebalance. Between two assignments the consumers fetch nothing, and nothing that was fetched
+ * before a join is handled after it. It changes kafkajs for the whole thread.
  */
 export function announceJoins(): void {
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: KafkajsGroup };
@@ -50,11 +55,21 @@ export function announceJoins(): void {
   prototype.joinAndSync = function (this: KafkajsGroup) {
     return joinAnew(this, () => join.call(this));
   };
+  const fetchedIn = new WeakMap<object, unknown>();
   prototype.fetch = async function (this: KafkajsGroup, nodeId) {
     const { offsetManager } = this;
     const batches = await fetch.call(this, nodeId);
     // With several brokers, one may answer a request from before the join. The group may have other positions now.
-    return this.offsetManager === offsetManager ? batches : [];
+    if (this.offsetManager !== offsetManager) return [];
+    for (const batch of batches) fetchedIn.set(batch, offsetManager);
+    return batches;
+  };
+  const { prototype: runner } = require('kafkajs/src/consumer/runner.js') as { readonly prototype: KafkajsRunner };
+  const handle = Object.getOwnPropertyDescriptor(runner, 'handleBatch')?.value as KafkajsRunner['handleBatch'];
+  runner.handleBatch = async function (this: KafkajsRunner, batch) {
+    // kafkajs also joins within a fetch, while batches of other brokers wait for a worker.
+    const assignment = fetchedIn.get(batch);
+    if (assignment === undefined || assignment === this.consumerGroup.offsetManager) await handle.call(this, batch);
   };
 }
 
