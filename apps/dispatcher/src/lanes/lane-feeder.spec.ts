@@ -473,6 +473,32 @@ describe('an endpoint without room', () => {
   });
 });
 
+it('takes no more of a partition while too much of it waits, however long that takes', async () => {
+  const feeder = aFeeder();
+  assign(0);
+  const large = Buffer.alloc(1024 * 1024);
+  const records = Array.from({ length: 20 }, (_, seq) =>
+    storedAttempt({ ...aDueAttempt(seq, anEndpointId(1)), envelope: large }, seq, TOPIC, 0),
+  );
+  expect(await feed(feeder, records.slice(0, 12))).toEqual({ kind: 'later', nextOffset: 12, waitMs: 60_000 });
+  const begun = made.length;
+  expect(await feed(feeder, records.slice(12))).toEqual({ kind: 'later', nextOffset: 12, waitMs: 60_000 });
+  for (let seq = 0; seq < 12; seq++) {
+    await eventually(() => {
+      expect(making.has(seq)).toBe(true);
+    });
+    end(seq);
+  }
+  await eventually(() => {
+    expect(resumed).toEqual([`${TOPIC}/0`]);
+  });
+  expect(made.length).toBeGreaterThan(begun);
+  await feed(feeder, records.slice(12));
+  await eventually(() => {
+    expect(made).toContain(12);
+  });
+});
+
 it('lets a partition rest while too much of it is being diverted', async () => {
   const diverting: (() => void)[] = [];
   const feeder = aFeeder(() => new Promise((resolve) => diverting.push(resolve)));

@@ -96,6 +96,8 @@ export interface Intake {
   readonly stay: object;
   /** Whether the feeder takes no more records, because the process ends. */
   readonly isOver: boolean;
+  /** Whether too much of the partition waits to take more. It then rests, and its records are to be left for later. */
+  readonly isFull: boolean;
   /** Whether the record was opened in this stay. */
   wasOpened(record: StoredRecord): boolean;
   open(record: StoredRecord): OpenRecord;
@@ -200,8 +202,9 @@ export class LaneFeeder {
   /** Returns as soon as each attempt is taken or waits for room, so that other partitions continue. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
     const intake = this.take(batch, context);
+    const isFull = intake.isFull;
     for (const record of batch.records) {
-      if (intake.isOver) return leftFrom(record);
+      if (isFull || intake.isOver) return leftFrom(record);
       if (intake.wasOpened(record)) continue;
       const due = readAttemptRecord(record);
       if (due === undefined) {
@@ -222,10 +225,18 @@ export class LaneFeeder {
     const flight = this.#flightOf(batch, context);
     const { tracker } = flight;
     const isDraining = () => this.#draining;
+    const rests = () => {
+      flight.isResting = bytesOf(flight) > WAITING_BYTES;
+      if (flight.isResting) this.#keepOffering();
+      return flight.isResting;
+    };
     return {
       stay: flight,
       get isOver() {
         return isDraining();
+      },
+      get isFull() {
+        return rests();
       },
       wasOpened: ({ offset }) => offset < tracker.next,
       open: ({ offset }) => {
@@ -244,9 +255,7 @@ export class LaneFeeder {
         if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
       },
       handled: () => {
-        flight.isResting = bytesOf(flight) > WAITING_BYTES;
-        if (!flight.isResting) return undefined;
-        this.#keepOffering();
+        if (!rests()) return undefined;
         const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
       },
