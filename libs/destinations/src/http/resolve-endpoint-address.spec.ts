@@ -81,6 +81,23 @@ describe('createResolver with DNS_SERVERS', () => {
     await expect(patient.resolve('six.example.com')).resolves.toMatchObject({ addresses: ['2001:4860::8888'] });
   });
 
+  it('asks the next server soon if the first one never answers', async () => {
+    dns.set('hooks.example.com', () => 'silence');
+    const second = await startDnsServer();
+    second.set('hooks.example.com', ['8.8.8.8']);
+    const startedAt = performance.now();
+    const patient = createResolver({ dnsServers: [dns.address, second.address], timeoutMs: 30_000 });
+    await expect(patient.resolve('hooks.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
+    await second.close();
+  });
+
+  it('waits for a server that is slow to answer', async () => {
+    dns.set('slow.example.com', (asked) => (asked < 3 ? 'silence' : ['8.8.8.8']));
+    const patient = createResolver({ dnsServers: [dns.address], timeoutMs: 10_000 });
+    await expect(patient.resolve('slow.example.com')).resolves.toMatchObject({ addresses: ['8.8.8.8'] });
+  });
+
   it('asks once more when a question is lost', async () => {
     dns.set('lossy.example.com', (asked) => (asked === 0 ? 'silence' : ['8.8.8.8']));
     const patient = createResolver({ dnsServers: [dns.address], timeoutMs: 6_000 });

@@ -21,8 +21,13 @@ export interface ResolverOptions {
   readonly timeoutMs: number;
 }
 
-/** How often to ask each server within the time limit, so that one lost datagram does not fail a delivery. */
+/** Each server is asked at least so often within the time limit: one lost datagram must not fail a delivery. */
 const TRIES = 2;
+/**
+ * The longest time for the first answer of a server, before the next one is asked, milliseconds. It doubles with each try. Nothing
+ * remembers a server that never answers, so each look-up waits that long for it.
+ */
+const FIRST_ANSWER_MS = 500;
 /** How long to wait for IPv6 addresses after IPv4 ones have come: some name servers never answer for IPv6. */
 const IPV6_LATER_MS = 500;
 
@@ -60,7 +65,8 @@ async function askServers(
   timeoutMs: number,
 ): Promise<Resolution> {
   // Each look-up has its own resolver, so that nothing is cached and a cancel affects this look-up alone.
-  const resolver = new DnsResolver({ timeout: Math.max(1, Math.floor(timeoutMs / (TRIES + 1))), tries: TRIES });
+  const firstMs = Math.max(1, Math.min(FIRST_ANSWER_MS, Math.floor(timeoutMs / (TRIES + 1))));
+  const resolver = new DnsResolver({ timeout: firstMs, tries: Math.ceil(Math.log2(timeoutMs / firstMs + 1)) });
   if (servers !== undefined) resolver.setServers(servers);
   const timers: NodeJS.Timeout[] = [];
   const cancelAfter = (ms: number) => {
