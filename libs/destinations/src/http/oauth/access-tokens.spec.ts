@@ -4,7 +4,7 @@ import { systemClock, type OAuth2Client } from '#libs/domain';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { parseNetworks } from '../addresses/index.js';
 import type { PushOutcome, PushRequest } from '../push/push-attempt.js';
-import { createPushClient } from '../push/push-client.js';
+import { createPushClient, type PostedNow } from '../push/push-client.js';
 import { createResolver } from '../resolver.js';
 import { startReceiver, type Behaviour } from '../testing/receiver.js';
 import { AccessTokens } from './access-tokens.js';
@@ -23,6 +23,8 @@ describe('the tokens of endpoints', () => {
   let posts: PushRequest[];
   let nowMs: number;
   let answer: () => Pick<PushOutcome & { kind: 'answered' }, 'status' | 'body'>;
+  /** What becomes of the next requests instead of an answer. */
+  let kinds: ('waited' | 'cut')[];
   let tokens: AccessTokens;
 
   const issued = (nth: number, expiresIn = 100) => ({
@@ -35,18 +37,22 @@ describe('the tokens of endpoints', () => {
   beforeEach(() => {
     posts = [];
     nowMs = 1_000_000;
+    kinds = [];
     answer = () => issued(posts.length);
-    const post = (request: PushRequest): Promise<PushOutcome> => {
+    const postNow = (request: PushRequest): Promise<PostedNow> => {
       posts.push(request);
+      const times = { startedAtMs: 0, durationMs: 1 };
+      const kind = kinds.shift();
+      if (kind === 'waited') return Promise.resolve({ kind });
+      if (kind === 'cut') {
+        return Promise.resolve({ kind, outcome: { kind: 'failed', error: 'timeout', detail: 'too late', ...times } });
+      }
       return Promise.resolve({
-        kind: 'answered',
-        startedAtMs: 0,
-        durationMs: 1,
-        responseExcerpt: '{"error":"invalid_scope"}',
-        ...answer(),
+        kind: 'done',
+        outcome: { kind: 'answered', ...times, responseExcerpt: '{"error":"invalid_scope"}', ...answer() },
       });
     };
-    tokens = new AccessTokens({ post }, 5_000, () => nowMs);
+    tokens = new AccessTokens({ postNow }, 5_000, () => nowMs);
   });
 
   it('are asked for as RFC 6749 says', async () => {
@@ -133,6 +139,26 @@ describe('the tokens of endpoints', () => {
     expect(await find()).toEqual(found(1));
     expect((await find(OTHER)).kind).toBe('failed');
     expect(posts).toHaveLength(5);
+  });
+
+  it('that had to wait for the egress proxy are asked for with the credentials of the next look-up', async () => {
+    kinds = ['waited'];
+    expect(await Promise.all([find(), find()])).toEqual([{ kind: 'waited' }, { kind: 'waited' }]);
+    expect(posts).toHaveLength(1);
+    const replaced = { ...CLIENT, client_secret: 'new', token_url: 'https://new.example/token' };
+    expect(await find(ONE, replaced)).toEqual(found(2));
+    expect(posts[1]).toMatchObject({ url: replaced.token_url });
+  });
+
+  it('are asked for again once if the egress proxy died during the request', async () => {
+    const failed = { kind: 'failed', detail: 'the token endpoint failed: too late' };
+    kinds = ['cut', 'waited', 'cut', 'cut'];
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual(failed);
+    nowMs += 1_000;
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual(found(5));
   });
 
   it('are not asked for twice when the time is over', async () => {
