@@ -22,7 +22,7 @@ const { signal } = new AbortController();
 describe('the tokens of endpoints', () => {
   let posts: PushRequest[];
   let nowMs: number;
-  let answer: () => Pick<PushOutcome & { kind: 'answered' }, 'status' | 'body'>;
+  let answer: () => Pick<PushOutcome & { kind: 'answered' }, 'status' | 'body' | 'retryAfterMs'>;
   /** What becomes of the next requests instead of an answer. */
   let kinds: ('waited' | 'cut')[];
   let tokens: AccessTokens;
@@ -139,6 +139,30 @@ describe('the tokens of endpoints', () => {
     expect(await find()).toEqual(found(1));
     expect((await find(OTHER)).kind).toBe('failed');
     expect(posts).toHaveLength(5);
+  });
+
+  it('are asked for a second time after a 429, once Retry-After is over', async () => {
+    answer = () => (posts.length === 1 ? { status: 429, retryAfterMs: 50 } : issued(posts.length));
+    const askedAt = performance.now();
+    expect(await Promise.all(Array.from({ length: 64 }, () => find()))).toEqual(
+      Array.from({ length: 64 }, () => found(2)),
+    );
+    expect(performance.now() - askedAt).toBeGreaterThan(45);
+    expect(posts.map(({ timeoutMs }) => timeoutMs)).toEqual([5_000, 4_950]);
+  });
+
+  it.each([
+    ['Retry-After', { retryAfterMs: 5_000 }, 5_000],
+    ['the default', {}, 1_000],
+  ])('are not asked for twice after a 429 if %s does not fit in the time', async (_, header, timeoutMs) => {
+    const postNow = (request: PushRequest): Promise<PostedNow> => {
+      posts.push(request);
+      const times = { startedAtMs: 0, durationMs: 1 };
+      const outcome = { kind: 'answered', ...times, responseExcerpt: '', status: 429, ...header } as const;
+      return Promise.resolve({ kind: 'done', outcome });
+    };
+    await new AccessTokens({ postNow }, timeoutMs).find(ONE, CLIENT, signal);
+    expect(posts).toHaveLength(1);
   });
 
   it('that had to wait for the egress proxy are asked for with the credentials of the next look-up', async () => {

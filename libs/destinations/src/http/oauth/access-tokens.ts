@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EndpointId, OAuth2Client } from '#libs/domain';
 import type { PushOutcome } from '../push/push-attempt.js';
 import type { PostedNow, PushClient } from '../push/push-client.js';
@@ -35,6 +36,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 
 const REQUEST_TIMEOUT = 408;
+const TOO_MANY_REQUESTS = 429;
 
 /**
  * The access tokens of endpoints, in memory. Endpoints share none, so that no organization uses the token of another.
@@ -106,15 +108,18 @@ export class AccessTokens {
 
   /**
    * Asks a second time after a failure that may be that of one connection or moment: many attempts share the answer. Both
-   * requests have the time of one.
+   * requests, and the pause after a 429, have the time of one.
    */
   async #post(oauth2: OAuth2Client, signal: AbortSignal): Promise<PostedNow> {
     const request = { ...tokenRequest(oauth2), signal };
     const askedAtMs = this.nowMs();
     const posted = await this.client.postNow({ ...request, timeoutMs: this.timeoutMs });
-    if (posted.kind !== 'done' || !mayPass(posted.outcome)) return posted;
-    const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs));
-    return leftMs > 0 && !signal.aborted ? this.client.postNow({ ...request, timeoutMs: leftMs }) : posted;
+    const pauseMs = posted.kind === 'done' ? pauseBeforeSecond(posted.outcome) : null;
+    if (pauseMs === null) return posted;
+    const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs) - pauseMs);
+    if (leftMs <= 0) return posted;
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    return signal.aborted ? posted : this.client.postNow({ ...request, timeoutMs: leftMs });
   }
 
   #failed(entry: Entry, what: string): FoundToken {
@@ -123,7 +128,9 @@ export class AccessTokens {
   }
 }
 
-function mayPass(outcome: PushOutcome): boolean {
-  if (outcome.kind === 'failed') return outcome.error === 'connect' || outcome.error === 'dns';
-  return outcome.status === REQUEST_TIMEOUT || outcome.status >= 500;
+/** Returns how long to wait before a second request, milliseconds; `null` if the outcome would be the same. */
+function pauseBeforeSecond(outcome: PushOutcome): number | null {
+  if (outcome.kind === 'failed') return outcome.error === 'connect' || outcome.error === 'dns' ? 0 : null;
+  if (outcome.status === TOO_MANY_REQUESTS) return outcome.retryAfterMs ?? FIRST_PAUSE_MS;
+  return outcome.status === REQUEST_TIMEOUT || outcome.status >= 500 ? 0 : null;
 }
