@@ -128,6 +128,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           endpointId: row['endpoint_id'],
           orgId: row['org_id'],
           activation: row['activation'],
+          endedActivation: row['ended_activation'],
           failureCount: row['failure_count'],
           lastTriggeredAtMs: row['last_triggered_at'],
           lastSuccessAtMs: row['last_success_at'],

@@ -45,17 +45,17 @@ export class HttpDestination implements Destination {
   ): Promise<AttemptOutcome | null> {
     const { oauth2 } = target;
     if (oauth2 === undefined) return this.#push(due, target, this.timeoutMs, signal, onSent);
-    if (await this.client.whenThere(signal)) return null;
     const startedAtMs = this.clock.now();
     const beganAt = performance.now();
     const { endpointId } = due.delivery;
     const found = await this.tokens.find(endpointId, oauth2, signal);
+    if (found.kind === 'waited') return null;
     const durationMs = Math.round(performance.now() - beganAt);
     if (found.kind === 'failed') {
       const error = { kind: 'token', detail: found.detail } as const;
       return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
     }
-    // It has waited for the egress proxy.
+    // The process stood still meanwhile. The receiver would have too little of the time.
     if (durationMs > this.tokens.timeoutMs) return null;
     const headers = { ...target.headers, authorization: `Bearer ${found.token}` };
     const leftMs = this.timeoutMs - durationMs;

@@ -66,6 +66,12 @@ describe('the audit of delivery facts', () => {
     });
   });
 
+  it('ends nothing of the next activation with late failures of the one before', () => {
+    const failed = (nth: number) => attempted(0, 1, 'retry', { delivery: aDelivery(nth) });
+    const facts = [failed(1), failed(2), disabled, scheduled(aDelivery(9)), failed(3)];
+    expect(statesOf(facts, 3).at(2)).toMatchObject({ seq: 9, status: 'pending' });
+  });
+
   it('keeps what is wanted alone, and disables endpoints by the attempts of all', () => {
     const wanted = aDelivery(1);
     const audit = new DeliveryAudit(2, (id) => id === wanted.deliveryId);

@@ -2,7 +2,7 @@ import { Fingerprints, type DeliveryId, type EndpointId } from '../kernel/index.
 import type { DeliveryRef } from './attempt.js';
 import { factEndpointId, type Attempted, type DeliveryFact } from './delivery-fact.js';
 import { endDelivery, foldDelivery, type DeliveryState } from './delivery-state.js';
-import { foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
+import { foldDisabled, foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 
 /** The state of a delivery after its facts. */
 export interface AuditedDelivery {
@@ -29,6 +29,7 @@ export class DeliveryAudit {
 
   add(fact: DeliveryFact): void {
     if (fact.type === 'endpoint_disabled') {
+      this.#health.set(fact.endpointId, foldDisabled(this.#healthOf(fact.endpointId), fact));
       this.#endPendingOf(fact.endpointId);
       return;
     }
@@ -53,10 +54,13 @@ export class DeliveryAudit {
 
   #foldHealth(fact: Attempted): void {
     const { endpointId } = fact.delivery;
-    const before = this.#health.get(endpointId) ?? HEALTH_UNKNOWN;
-    const { health, disables } = foldHealth(before, fact, this.autoDisableAfter);
+    const { health, ends } = foldHealth(this.#healthOf(endpointId), fact, this.autoDisableAfter);
     this.#health.set(endpointId, health);
-    if (disables) this.#endPendingOf(endpointId);
+    if (ends) this.#endPendingOf(endpointId);
+  }
+
+  #healthOf(endpointId: EndpointId): EndpointHealth {
+    return this.#health.get(endpointId) ?? HEALTH_UNKNOWN;
   }
 
   #endPendingOf(endpointId: EndpointId): void {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aDelivery, attempted } from '../testing/facts.js';
 import type { Attempted } from './delivery-fact.js';
-import { foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
+import { foldDisabled, foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 
 const LIMIT = 20;
 
@@ -84,11 +84,42 @@ describe('foldHealth', () => {
     }
   });
 
+  it('goes on above a limit that was lowered: a success sets it to 0, and the next failure disables', () => {
+    const { health } = fold(failures(12));
+    expect(foldHealth(health, success(13), 10)).toMatchObject({ disables: false, health: { failureCount: 0 } });
+    const disabled = foldHealth(health, failure(13), 10);
+    expect(disabled).toMatchObject({ disables: true, ends: true, health: { failureCount: 13 } });
+    expect(foldHealth(disabled.health, failure(14), 10)).toMatchObject({
+      disables: false,
+      health: { failureCount: 13 },
+    });
+  });
+
+  it('ends deliveries once in each activation, by its operator or by an attempt', () => {
+    const gone = (nth: number, activation = 1) => ({ ...failure(nth, activation), disables: true }) as const;
+    const byOperator = foldDisabled(fold(failures(19)).health, {
+      type: 'endpoint_disabled',
+      endpointId: aDelivery().endpointId,
+      orgId: aDelivery().orgId,
+      activation: 1,
+      atMs: 0,
+    });
+    const byAttempt = foldHealth(HEALTH_UNKNOWN, gone(1), LIMIT);
+    expect(byAttempt.ends).toBe(true);
+    for (const before of [byOperator, byAttempt.health]) {
+      for (const late of [failure(20), gone(20)]) expect(foldHealth(before, late, LIMIT).ends).toBe(false);
+      expect(foldHealth(before, gone(20, 2), LIMIT).ends).toBe(true);
+    }
+    // The request of the operator may have failed after all.
+    expect(foldHealth(byOperator, failure(20), LIMIT).disables).toBe(true);
+  });
+
   it('shows the last trigger, success and failure, whatever counts', () => {
     const failed = failure(1);
     const succeeded = attempted(0, 2, 'delivered');
     expect(fold([failed, succeeded]).health).toEqual({
       activation: 1,
+      endedActivation: 0,
       failureCount: 0,
       lastTriggeredAtMs: succeeded.startedAtMs,
       lastSuccessAtMs: succeeded.startedAtMs + succeeded.durationMs,

@@ -1,9 +1,11 @@
-import type { Attempted } from './delivery-fact.js';
+import type { Attempted, EndpointDisabled } from './delivery-fact.js';
 
 /** The health of an endpoint, folded from its attempts in order (contract 3.1, 4.2). Times in epoch milliseconds. */
 export interface EndpointHealth {
   /** Counts how often the endpoint was enabled. Failures of an earlier activation do not count. */
   readonly activation: number;
+  /** The last activation whose pending deliveries have ended; 0 if there is none. Its later attempts end no others. */
+  readonly endedActivation: number;
   readonly failureCount: number;
   readonly lastTriggeredAtMs: number | null;
   readonly lastSuccessAtMs: number | null;
@@ -13,6 +15,7 @@ export interface EndpointHealth {
 
 export const HEALTH_UNKNOWN: EndpointHealth = {
   activation: 1,
+  endedActivation: 0,
   failureCount: 0,
   lastTriggeredAtMs: null,
   lastSuccessAtMs: null,
@@ -23,14 +26,20 @@ export const HEALTH_UNKNOWN: EndpointHealth = {
 /**
  * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0 (contract
  * 4.2). At the limit the endpoint becomes inactive, and later outcomes do not count until it is enabled again.
- * @returns `disables`: whether this attempt makes the endpoint inactive (contract 4.2, 9); `fails`: whether it is the
- *   failure in a row that reaches half of the limit, without disabling (contract 7.5)
+ * @returns `disables`: whether this attempt makes the endpoint inactive (contract 4.2, 9); `ends`: whether it ends the
+ *   pending deliveries; `fails`: whether it is the failure in a row that reaches half of the limit, without disabling
+ *   (contract 7.5)
  */
 export function foldHealth(
   health: EndpointHealth,
   fact: Attempted,
   autoDisableAfter: number,
-): { readonly health: EndpointHealth; readonly disables: boolean; readonly fails: boolean } {
+): {
+  readonly health: EndpointHealth;
+  readonly disables: boolean;
+  readonly ends: boolean;
+  readonly fails: boolean;
+} {
   const failed = fact.next !== 'delivered';
   const endedAtMs = fact.startedAtMs + fact.durationMs;
   // Attempts of different dispatchers may arrive in another order than their times.
@@ -42,14 +51,28 @@ export function foldHealth(
       : { lastSuccessAtMs: Math.max(health.lastSuccessAtMs ?? 0, endedAtMs) }),
   };
   const before = fact.activation > health.activation ? 0 : health.failureCount;
-  if (fact.activation < health.activation || before >= autoDisableAfter) {
-    return { health: seen, disables: false, fails: false };
+  const hasEnded = fact.activation <= health.endedActivation;
+  // Without an end, the count is above the limit only because the limit was higher.
+  if (fact.activation < health.activation || (hasEnded && before >= autoDisableAfter)) {
+    return { health: seen, disables: false, ends: false, fails: false };
   }
   const failureCount = failed ? before + 1 : 0;
   const disables = failureCount >= autoDisableAfter || fact.disables === true;
+  // The endpoint may be active again already. Pending deliveries then belong to the next activation.
+  const ends = disables && !hasEnded;
+  const endedActivation = ends ? fact.activation : health.endedActivation;
   return {
-    health: { ...seen, activation: fact.activation, failureCount },
+    health: { ...seen, activation: fact.activation, endedActivation, failureCount },
     disables,
+    ends,
     fails: !disables && failureCount === Math.ceil(autoDisableAfter / 2),
   };
+}
+
+/**
+ * Folds the fact of an operator who makes the endpoint inactive. Its failures still count: the request may have failed
+ * after its fact was appended, so that the endpoint stays active.
+ */
+export function foldDisabled(health: EndpointHealth, { activation }: EndpointDisabled): EndpointHealth {
+  return { ...health, endedActivation: Math.max(health.endedActivation, activation) };
 }

@@ -1,6 +1,7 @@
 import {
   endDelivery,
   foldDelivery,
+  foldDisabled,
   foldHealth,
   HEALTH_UNKNOWN,
   type Attempted,
@@ -44,7 +45,9 @@ export class DeliveryLedger {
 
   fold(fact: DeliveryFact, isNewAttempt: boolean, autoDisableAfter: number): void {
     if (fact.type === 'endpoint_disabled') {
-      this.#endPendingOf(fact.endpointId, fact.orgId);
+      const { endpointId, orgId } = fact;
+      this.#setHealth(endpointId, orgId, foldDisabled(this.#healthOf(endpointId), fact));
+      this.#endPendingOf(endpointId, orgId);
       return;
     }
     const delivery = this.deliveries.get(fact.delivery.deliveryId);
@@ -54,10 +57,8 @@ export class DeliveryLedger {
 
   #foldHealth(fact: Attempted, autoDisableAfter: number): void {
     const { endpointId, orgId } = fact.delivery;
-    const before = this.health.get(endpointId)?.state ?? HEALTH_UNKNOWN;
-    const { health, disables, fails } = foldHealth(before, fact, autoDisableAfter);
-    this.health.set(endpointId, { orgId, state: health });
-    this.healthChanged.add(endpointId);
+    const { health, disables, ends, fails } = foldHealth(this.#healthOf(endpointId), fact, autoDisableAfter);
+    this.#setHealth(endpointId, orgId, health);
     if (fails) this.failing.push({ fact, failureCount: health.failureCount });
     if (fact.next === 'exhausted') this.exhausted.push(fact);
     if (!disables) return;
@@ -68,7 +69,16 @@ export class DeliveryLedger {
       atMs: fact.startedAtMs + fact.durationMs,
       reason: fact.disables === true ? 'gone' : 'consecutive_failures',
     });
-    this.#endPendingOf(endpointId, orgId);
+    if (ends) this.#endPendingOf(endpointId, orgId);
+  }
+
+  #healthOf(endpointId: EndpointId): EndpointHealth {
+    return this.health.get(endpointId)?.state ?? HEALTH_UNKNOWN;
+  }
+
+  #setHealth(endpointId: EndpointId, orgId: OrgId, state: EndpointHealth): void {
+    this.health.set(endpointId, { orgId, state });
+    this.healthChanged.add(endpointId);
   }
 
   #endPendingOf(endpointId: EndpointId, orgId: OrgId): void {

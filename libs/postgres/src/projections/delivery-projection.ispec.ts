@@ -47,8 +47,8 @@ beforeEach(async () => {
   topic = `deliveries-${randomBytes(4).toString('hex')}`;
 });
 
-function aProjection(): DeliveryProjection {
-  return new DeliveryProjection(store, AUTO_DISABLE_AFTER);
+function aProjection(autoDisableAfter = AUTO_DISABLE_AFTER): DeliveryProjection {
+  return new DeliveryProjection(store, autoDisableAfter);
 }
 
 function aDelivery(nth: number): DeliveryRef {
@@ -286,6 +286,53 @@ describe('an endpoint that fails too often in a row', () => {
     await apply(projection, 5, [scheduled(2), attempted(2, 1, 'retry', { activation: 2 })]);
     expect(await endpoint()).toMatchObject({ isActive: true, failureCount: 1 });
     expect(await inactivePeriods()).toEqual([{ activation: 1, began_at: at, ended_at: at }]);
+  });
+
+  it.each([
+    ['by its operator, in one batch', 10, false],
+    ['by its operator, fact by fact', 1, false],
+    ['by a 410, in one batch', 10, true],
+    ['by a 410, fact by fact', 1, true],
+  ])(
+    'keeps what came after it was enabled again, whatever was in flight when it was disabled %s',
+    async (_, size, gone) => {
+      const says410 = (nth: number) => ({ ...attempted(nth, 1, 'exhausted'), disables: true }) as DeliveryFact;
+      const disabled: DeliveryFact = {
+        type: 'endpoint_disabled',
+        endpointId,
+        orgId,
+        activation: 1,
+        atMs: CREATED_AT_MS,
+      };
+      const facts = [
+        scheduled(1),
+        attempted(1, 1, 'retry'),
+        attempted(1, 2, 'retry'),
+        gone ? says410(2) : disabled,
+        scheduled(3),
+        gone ? says410(4) : attempted(1, 3, 'retry'),
+      ];
+      const projection = aProjection(gone ? 20 : AUTO_DISABLE_AFTER);
+      for (let first = 0; first < facts.length; first += size) {
+        await apply(projection, first, facts.slice(first, first + size));
+      }
+      const all = await statuses();
+      expect(all.filter((line) => /^[13] /.test(line))).toEqual(['1 failed endpoint_disabled', '3 pending -']);
+    },
+  );
+
+  it('counts above a limit that was lowered: a success sets the count to 0, and the next failure disables', async () => {
+    const four = [1, 2, 3, 4].map((attempt) => attempted(1, attempt, 'retry'));
+    await apply(aProjection(5), 0, [scheduled(1), ...four]);
+    await apply(aProjection(), 5, [attempted(2, 1, 'delivered')]);
+    expect(await endpoint()).toMatchObject({ isActive: true, failureCount: 0 });
+    await apply(
+      aProjection(5),
+      6,
+      [5, 6, 7, 8].map((attempt) => attempted(1, attempt, 'retry')),
+    );
+    await apply(aProjection(), 10, [attempted(1, 9, 'retry')]);
+    expect(await endpoint()).toMatchObject({ isActive: false, failureCount: 5 });
   });
 
   it('stays enabled when its disabling is projected again from the beginning', async () => {

@@ -4,7 +4,7 @@ import { systemClock, type OAuth2Client } from '#libs/domain';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { parseNetworks } from '../addresses/index.js';
 import type { PushOutcome, PushRequest } from '../push/push-attempt.js';
-import { createPushClient } from '../push/push-client.js';
+import { createPushClient, type PostedNow } from '../push/push-client.js';
 import { createResolver } from '../resolver.js';
 import { startReceiver, type Behaviour } from '../testing/receiver.js';
 import { AccessTokens } from './access-tokens.js';
@@ -22,7 +22,9 @@ const { signal } = new AbortController();
 describe('the tokens of endpoints', () => {
   let posts: PushRequest[];
   let nowMs: number;
-  let answer: () => Pick<PushOutcome & { kind: 'answered' }, 'status' | 'body'>;
+  let answer: () => Pick<PushOutcome & { kind: 'answered' }, 'status' | 'body' | 'retryAfterMs'>;
+  /** What becomes of the next requests instead of an answer. */
+  let kinds: ('waited' | 'cut')[];
   let tokens: AccessTokens;
 
   const issued = (nth: number, expiresIn = 100) => ({
@@ -35,18 +37,22 @@ describe('the tokens of endpoints', () => {
   beforeEach(() => {
     posts = [];
     nowMs = 1_000_000;
+    kinds = [];
     answer = () => issued(posts.length);
-    const post = (request: PushRequest): Promise<PushOutcome> => {
+    const postNow = (request: PushRequest): Promise<PostedNow> => {
       posts.push(request);
+      const times = { startedAtMs: 0, durationMs: 1 };
+      const kind = kinds.shift();
+      if (kind === 'waited') return Promise.resolve({ kind });
+      if (kind === 'cut') {
+        return Promise.resolve({ kind, outcome: { kind: 'failed', error: 'timeout', detail: 'too late', ...times } });
+      }
       return Promise.resolve({
-        kind: 'answered',
-        startedAtMs: 0,
-        durationMs: 1,
-        responseExcerpt: '{"error":"invalid_scope"}',
-        ...answer(),
+        kind: 'done',
+        outcome: { kind: 'answered', ...times, responseExcerpt: '{"error":"invalid_scope"}', ...answer() },
       });
     };
-    tokens = new AccessTokens({ post }, 5_000, () => nowMs);
+    tokens = new AccessTokens({ postNow }, 5_000, () => nowMs);
   });
 
   it('are asked for as RFC 6749 says', async () => {
@@ -133,6 +139,50 @@ describe('the tokens of endpoints', () => {
     expect(await find()).toEqual(found(1));
     expect((await find(OTHER)).kind).toBe('failed');
     expect(posts).toHaveLength(5);
+  });
+
+  it('are asked for a second time after a 429, once Retry-After is over', async () => {
+    answer = () => (posts.length === 1 ? { status: 429, retryAfterMs: 50 } : issued(posts.length));
+    const askedAt = performance.now();
+    expect(await Promise.all(Array.from({ length: 64 }, () => find()))).toEqual(
+      Array.from({ length: 64 }, () => found(2)),
+    );
+    expect(performance.now() - askedAt).toBeGreaterThan(45);
+    expect(posts.map(({ timeoutMs }) => timeoutMs)).toEqual([5_000, 4_950]);
+  });
+
+  it.each([
+    ['Retry-After', { retryAfterMs: 5_000 }, 5_000],
+    ['the default', {}, 1_000],
+  ])('are not asked for twice after a 429 if %s does not fit in the time', async (_, header, timeoutMs) => {
+    const postNow = (request: PushRequest): Promise<PostedNow> => {
+      posts.push(request);
+      const times = { startedAtMs: 0, durationMs: 1 };
+      const outcome = { kind: 'answered', ...times, responseExcerpt: '', status: 429, ...header } as const;
+      return Promise.resolve({ kind: 'done', outcome });
+    };
+    await new AccessTokens({ postNow }, timeoutMs).find(ONE, CLIENT, signal);
+    expect(posts).toHaveLength(1);
+  });
+
+  it('that had to wait for the egress proxy are asked for with the credentials of the next look-up', async () => {
+    kinds = ['waited'];
+    expect(await Promise.all([find(), find()])).toEqual([{ kind: 'waited' }, { kind: 'waited' }]);
+    expect(posts).toHaveLength(1);
+    const replaced = { ...CLIENT, client_secret: 'new', token_url: 'https://new.example/token' };
+    expect(await find(ONE, replaced)).toEqual(found(2));
+    expect(posts[1]).toMatchObject({ url: replaced.token_url });
+  });
+
+  it('are asked for again once if the egress proxy died during the request', async () => {
+    const failed = { kind: 'failed', detail: 'the token endpoint failed: too late' };
+    kinds = ['cut', 'waited', 'cut', 'cut'];
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual(failed);
+    nowMs += 1_000;
+    expect(await find()).toEqual({ kind: 'waited' });
+    expect(await find()).toEqual(found(5));
   });
 
   it('are not asked for twice when the time is over', async () => {

@@ -1,13 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EndpointId, OAuth2Client } from '#libs/domain';
 import type { PushOutcome } from '../push/push-attempt.js';
-import type { PushClient } from '../push/push-client.js';
+import type { PostedNow, PushClient } from '../push/push-client.js';
 import { readTokenAnswer, tokenErrorOf } from './token-answer.js';
 import { tokenRequest } from './token-request.js';
 
 export type FoundToken =
   | { readonly kind: 'token'; readonly token: string }
   /** The detail names neither the secret nor what the token endpoint sent. */
-  | { readonly kind: 'failed'; readonly detail: string };
+  | { readonly kind: 'failed'; readonly detail: string }
+  /** The egress proxy was away. Look the endpoint up again: its credentials may be others by now. */
+  | { readonly kind: 'waited' };
 
 interface Entry {
   /** The client that it was asked for, in JSON: another one gets another token. */
@@ -15,6 +18,8 @@ interface Entry {
   readonly found: Promise<FoundToken>;
   /** The answers in a row that had no token. */
   failures: number;
+  /** Whether the egress proxy died during the last request that was sent. */
+  wasCut: boolean;
   /** Until when `found` holds, milliseconds of the monotonic clock. */
   untilMs: number;
   token?: string;
@@ -31,6 +36,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 8_000;
 
 const REQUEST_TIMEOUT = 408;
+const TOO_MANY_REQUESTS = 429;
 
 /**
  * The access tokens of endpoints, in memory. Endpoints share none, so that no organization uses the token of another.
@@ -41,7 +47,7 @@ export class AccessTokens {
   readonly #entries = new Map<EndpointId, Entry>();
 
   constructor(
-    private readonly client: Pick<PushClient, 'post'>,
+    private readonly client: Pick<PushClient, 'postNow'>,
     /** How long a request may take. */
     readonly timeoutMs: number,
     private readonly nowMs: () => number = () => performance.now(),
@@ -57,7 +63,10 @@ export class AccessTokens {
     const isSame = known?.client === client;
     this.#entries.delete(endpointId);
     const entry = isSame && this.nowMs() < known.untilMs ? known : this.#ask(oauth2, client, signal);
-    if (isSame && entry !== known) entry.failures = known.failures;
+    if (isSame && entry !== known) {
+      entry.failures = known.failures;
+      entry.wasCut = known.wasCut;
+    }
     this.#entries.set(endpointId, entry);
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
@@ -71,7 +80,15 @@ export class AccessTokens {
 
   #ask(oauth2: OAuth2Client, client: string, signal: AbortSignal): Entry {
     const askedAtMs = this.nowMs();
-    const found = this.#post(oauth2, signal).then((outcome): FoundToken => {
+    const found = this.#post(oauth2, signal).then((posted): FoundToken => {
+      // A request is sent again once if the proxy died during it.
+      if (posted.kind === 'waited' || (posted.kind === 'cut' && !entry.wasCut)) {
+        entry.wasCut ||= posted.kind === 'cut';
+        entry.untilMs = -Infinity;
+        return { kind: 'waited' };
+      }
+      entry.wasCut = false;
+      const { outcome } = posted;
       if (outcome.kind === 'failed') return this.#failed(entry, `failed: ${outcome.detail}`);
       const { status, body, responseExcerpt } = outcome;
       if (body === undefined) {
@@ -85,28 +102,35 @@ export class AccessTokens {
       entry.untilMs = askedAtMs + answer.usableMs;
       return { kind: 'token', token: answer.token };
     });
-    const entry: Entry = { client, found, failures: 0, untilMs: Infinity };
+    const entry: Entry = { client, found, failures: 0, wasCut: false, untilMs: Infinity };
     return entry;
   }
 
   /**
    * Asks a second time after a failure that may be that of one connection or moment: many attempts share the answer. Both
-   * requests have the time of one.
+   * requests, and the pause after a 429, have the time of one.
    */
-  async #post(oauth2: OAuth2Client, signal: AbortSignal): Promise<PushOutcome> {
+  async #post(oauth2: OAuth2Client, signal: AbortSignal): Promise<PostedNow> {
     const request = { ...tokenRequest(oauth2), signal };
     const askedAtMs = this.nowMs();
-    const outcome = await this.client.post({ ...request, timeoutMs: this.timeoutMs });
-    const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs));
-    const mayPass =
-      outcome.kind === 'failed'
-        ? outcome.error === 'connect' || outcome.error === 'dns'
-        : outcome.status === REQUEST_TIMEOUT || outcome.status >= 500;
-    return mayPass && leftMs > 0 && !signal.aborted ? this.client.post({ ...request, timeoutMs: leftMs }) : outcome;
+    const posted = await this.client.postNow({ ...request, timeoutMs: this.timeoutMs });
+    const pauseMs = posted.kind === 'done' ? pauseBeforeSecond(posted.outcome) : null;
+    if (pauseMs === null) return posted;
+    const leftMs = Math.floor(this.timeoutMs - (this.nowMs() - askedAtMs) - pauseMs);
+    if (leftMs <= 0) return posted;
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    return signal.aborted ? posted : this.client.postNow({ ...request, timeoutMs: leftMs });
   }
 
   #failed(entry: Entry, what: string): FoundToken {
     entry.untilMs = this.nowMs() + Math.min(FIRST_PAUSE_MS * 2 ** entry.failures++, LONGEST_PAUSE_MS);
     return { kind: 'failed', detail: `the token endpoint ${what}` };
   }
+}
+
+/** Returns how long to wait before a second request, milliseconds; `null` if the outcome would be the same. */
+function pauseBeforeSecond(outcome: PushOutcome): number | null {
+  if (outcome.kind === 'failed') return outcome.error === 'connect' || outcome.error === 'dns' ? 0 : null;
+  if (outcome.status === TOO_MANY_REQUESTS) return outcome.retryAfterMs ?? FIRST_PAUSE_MS;
+  return outcome.status === REQUEST_TIMEOUT || outcome.status >= 500 ? 0 : null;
 }

@@ -1,8 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
+import { aDueAttempt } from '../../../../../test/support/due-attempts.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { parseNetworks } from '../addresses/index.js';
+import { HttpDestination } from '../http-destination.js';
+import { AccessTokens } from '../oauth/access-tokens.js';
 import { createResolver } from '../resolver.js';
 import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
@@ -274,6 +277,37 @@ describe('while the proxy is away', () => {
     });
     expect(await push(pushes, `http://127.0.0.1:${there.port}/`)).toEqual(delivered);
     expect(changes.slice(0, 2)).toEqual(['the egress proxy does not answer', null]);
+  });
+
+  it('because it answers nothing but CONNECT, a push with a token that is kept finds out, too', async () => {
+    const there = await startReceiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{"access_token":"t123"}');
+    });
+    cleanUps.push(() => there.close());
+    const silent = await silentServer();
+    const through = await proxy({ answersOthers: false });
+    const pushes = client(`http://127.0.0.1:${through.port}`, { probeTimeoutMs: 50 });
+    const destination = new HttpDestination(pushes, new AccessTokens(pushes, LIMIT_MS), systemClock, 2 * LIMIT_MS);
+    const token_url = `http://127.0.0.1:${there.port}/token`;
+    const target = {
+      url: `http://127.0.0.1:${there.port}/hook`,
+      secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=',
+      previousSecret: null,
+      activation: 1,
+      oauth2: { type: 'oauth2', token_url, client_id: 'gapless', client_secret: 's' },
+    } as const;
+    const make = () => destination.attempt(aDueAttempt(), target, new AbortController().signal);
+    expect(await make()).toMatchObject({ response: { code: 200 } });
+    const dead = {
+      url: `http://127.0.0.1:${silent.port}/`,
+      headers: () => ({}),
+      body: Buffer.alloc(0),
+      timeoutMs: 100,
+    };
+    expect(await pushes.postNow(dead)).toMatchObject({ kind: 'cut' });
+    // It waits for its turn, is looked up again, and takes it.
+    expect((await make()) ?? (await make())).toMatchObject({ response: { code: 200 } });
+    expect(there.requests.filter((request) => request.startsWith('POST /token'))).toHaveLength(1);
   });
 
   it('pushes end when they are ended, or the client is closed', async () => {

@@ -15,8 +15,6 @@ export interface PushClient {
   post(request: PushRequest): Promise<PushOutcome>;
   /** Like `post`, but a wait for the egress proxy ends it: what is known of the endpoint may be out of date by then. */
   postNow(request: PushRequest): Promise<PostedNow>;
-  /** Waits while the egress proxy is away. @returns whether it had to wait */
-  whenThere(signal: AbortSignal): Promise<boolean>;
   /** Takes no more posts, lets those in flight finish, and closes all connections. */
   close(): Promise<void>;
 }
@@ -99,7 +97,6 @@ export function createPushClient(options: PushClientOptions): PushClient {
       }
     },
     postNow,
-    whenThere: async (signal) => (await proxy?.whenThere(signal)) === true,
     close: async () => {
       proxy?.close();
       await (await opening).close();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemClock, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { systemClock, type Attempted, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
@@ -56,8 +56,8 @@ async function project(into: Store, orgId: OrgId, count: number, partition: numb
   await new FeedProjection(into).apply(stretch, events);
 }
 
-async function schedule(into: Store, orgId: OrgId, endpointId: EndpointId, partition: number): Promise<void> {
-  const delivery = {
+function aDelivery(orgId: OrgId, endpointId: EndpointId, partition: number) {
+  return {
     deliveryId: `whd_${String(partition).padStart(26, '0')}` as never,
     endpointId,
     orgId,
@@ -66,6 +66,10 @@ async function schedule(into: Store, orgId: OrgId, endpointId: EndpointId, parti
     seq: 1 as Seq,
     createdAtMs: CREATED_AT_MS,
   };
+}
+
+async function schedule(into: Store, orgId: OrgId, endpointId: EndpointId, partition: number): Promise<void> {
+  const delivery = aDelivery(orgId, endpointId, partition);
   const stretch = { projection: 'deliveries', topic: TOPICS.deliveries, partition, firstOffset: 0, nextOffset: 1 };
   await new DeliveryProjection(into, 20, 'leave').apply(stretch, [
     { offset: 0, fact: { type: 'scheduled', delivery } },
@@ -167,6 +171,46 @@ describe('a shadow of the projections', () => {
     await clearBacklogs(store);
     const rows = await store.query('select distinct endpoint_id from deliveries where org_id = $1', [orgId]);
     expect(rows).toEqual([{ endpoint_id: kept }]);
+  });
+
+  it('lets failures of an active endpoint count that today’s limit would have disabled, and of no other', async () => {
+    const orgId = anOrgId();
+    const [active, inactive] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
+    const records = new EndpointRecords(store, aCipher());
+    const isActive = { becomes: false, logEnd: 0 };
+    await records.update(orgId, inactive, { isActive }, new Date(CREATED_AT_MS), nothing);
+    await withShadow(async (shadow) => {
+      const fold = new DeliveryProjection(shadow.store, 1, 'leave');
+      for (const [partition, endpointId] of [active, inactive].entries()) {
+        const fact: Attempted = {
+          type: 'attempted',
+          delivery: aDelivery(orgId, endpointId, partition),
+          run: 0,
+          attempt: 1,
+          activation: 1,
+          startedAtMs: CREATED_AT_MS,
+          durationMs: 1,
+          responseStatus: 500,
+          error: 'http_status: 500',
+          responseExcerpt: null,
+          next: 'exhausted',
+          nextAttemptAtMs: null,
+        };
+        const stretch = { projection: 'deliveries', topic: 'limits', partition, firstOffset: 0, nextOffset: 1 };
+        await fold.apply(stretch, [{ offset: 0, fact }]);
+      }
+      await shadow.takePlace(['deliveries'], nothing);
+    });
+    const rows = await store.query<{ endpoint_id: string; ended_activation: number; failure_count: number }>(
+      'select endpoint_id, ended_activation, failure_count from endpoint_health where org_id = $1',
+      [orgId],
+    );
+    expect(new Map(rows.map((row) => [row.endpoint_id, [row.ended_activation, row.failure_count]]))).toEqual(
+      new Map([
+        [active, [0, 0]],
+        [inactive, [1, 1]],
+      ]),
+    );
   });
 
   it('waits for a reader that takes long, without blocking later ones', async () => {

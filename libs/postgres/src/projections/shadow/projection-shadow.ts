@@ -152,7 +152,10 @@ export class ProjectionShadow {
       await this.#makeServedDays(runner);
       await lockShadow(runner, projections);
       await carryOver(runner, projections);
-      if (projections.includes('deliveries')) await leaveToSweep(runner, [...this.#endpoints]);
+      if (projections.includes('deliveries')) {
+        await countAgain(runner);
+        await leaveToSweep(runner, [...this.#endpoints]);
+      }
       await exchange(runner, projections);
       // Nothing is left to go on with.
       await runner.query(`drop table ${SHADOW}.rebuild_work`);
@@ -262,6 +265,17 @@ async function carryOver(runner: QueryRunner, projections: readonly ProjectionNa
     if (table.outlivesLog !== true) continue;
     await runner.query(`insert into ${SHADOW}.${table.name} select * from public.${table.name} on conflict do nothing`);
   }
+}
+
+/**
+ * Lets the failures of active endpoints count. The fold judges all facts by today's limit, and may have disabled an endpoint
+ * that the limit of its time did not.
+ */
+async function countAgain(runner: QueryRunner): Promise<void> {
+  await runner.query(
+    `update ${SHADOW}.endpoint_health h set ended_activation = e.activation - 1, failure_count = 0
+     from public.endpoints e where e.id = h.endpoint_id and e.is_active and h.ended_activation >= e.activation`,
+  );
 }
 
 /**
