@@ -11,7 +11,7 @@ import {
   type DueAttempt,
   type Target,
 } from '#libs/domain';
-import type { DispatchLookupResult } from '#libs/postgres';
+import type { DispatchLookupResult, UnreadableTarget } from '#libs/postgres';
 import { topicNames } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
 import { aDueAttempt, attemptOf } from '../../../../test/support/due-attempts.js';
@@ -29,7 +29,7 @@ const topics = topicNames('gapless', SCHEDULE);
 const due = aDueAttempt();
 
 let appender: FakeAppender;
-let found: DispatchLookupResult;
+let found: DispatchLookupResult | UnreadableTarget;
 let outcome: AttemptOutcome;
 let posts: (readonly [DueAttempt, Target])[];
 let ending: AbortController;
@@ -52,7 +52,10 @@ beforeEach(() => {
 function aMaker(attempt: Destination['attempt'], waitsFor?: AttemptMakerDependencies['waitsFor']): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
-    lookup: { find: () => Promise.resolve(found) } as unknown as DispatchLookup,
+    lookup: {
+      find: () => Promise.resolve(found),
+      look: () => Promise.resolve(found),
+    } as unknown as DispatchLookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,
     recent: new RecentAttempts(15_000, () => NOW_MS),
@@ -124,6 +127,18 @@ describe('an attempt that is due', () => {
     appender.failures = 1;
     await make();
     expect(facts()).toHaveLength(1);
+  });
+
+  it('waits for a minute as the same attempt if its endpoint cannot be read, and keeps no place meanwhile', async () => {
+    found = { kind: 'unreadable', error: new Error('no key') };
+    await make({ ...due, attempt: 3 });
+    expect(posts).toEqual([]);
+    expect(facts()).toEqual([]);
+    expect(retries()).toMatchObject([{ topic: topics.retry[1] }]);
+    expect(JSON.stringify(retries()[0]?.headers)).toContain(String(NOW_MS + 60_000));
+    expect(attemptOf(retries()[0]!)).toEqual({ ...due, attempt: 3 });
+    await make();
+    expect(facts()).toEqual([{ type: 'scheduled', delivery: due.delivery }]);
   });
 
   it('fails without a response', async () => {

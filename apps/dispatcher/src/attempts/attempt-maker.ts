@@ -9,6 +9,7 @@ import {
   isOrdered,
   isPaced,
   loggedDueMs,
+  nextHop,
   type AfterAttempt,
   type Attempted,
   type AttemptOutcome,
@@ -23,7 +24,7 @@ import { attemptRecord, factRecord, type Appender, type NewRecord } from '#libs/
 import { parseTraceParent } from '#libs/telemetry';
 import type { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
-import type { DispatchLookupResult } from '#libs/postgres';
+import type { DispatchLookupResult, UnreadableTarget } from '#libs/postgres';
 import type { DispatchLookup } from './dispatch-lookup.js';
 import type { Flight } from '../lanes/lane.js';
 import { measureAttempt } from './measure-attempt.js';
@@ -66,6 +67,9 @@ type FoundTargetResult = Extract<DispatchLookupResult, { readonly kind: 'target'
  */
 const FOUND_MS = 10;
 
+/** How long the attempt of an endpoint that cannot be read waits for the next one, milliseconds. */
+const UNREADABLE_WAIT_MS = 60_000;
+
 /** A response of at most this length is stored with each delivery of a batch, a longer one with the first alone. */
 const SHORT_EXCERPT = 200;
 
@@ -92,14 +96,19 @@ export class AttemptMaker {
     }: { readonly onSent?: (() => void) | undefined; readonly found?: FoundTarget | undefined } = {},
   ): Promise<void> {
     const isYoung = known !== undefined && performance.now() - known.askedAtMs <= FOUND_MS;
-    const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.use.lookup.find(due);
+    const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.#lookUp(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
     if (this.#isMadeHere(found)) await this.use.recent.once(due, () => this.#pushWhileDue(due, found, flight, onSent));
     else await this.#endUnmade(due, found);
   }
 
-  #isMadeHere(found: DispatchLookupResult): found is FoundTargetResult {
+  /** Attempts of paced endpoints have nowhere else to wait, and keep only others of their endpoint waiting. */
+  #lookUp(due: DueAttempt): Promise<DispatchLookupResult | UnreadableTarget> {
+    return this.#isForPaced ? this.use.lookup.find(due) : this.use.lookup.look(due);
+  }
+
+  #isMadeHere(found: DispatchLookupResult | UnreadableTarget): found is FoundTargetResult {
     return found.kind === 'target' && isPaced(found.target.settings) === this.#isForPaced;
   }
 
@@ -112,7 +121,7 @@ export class AttemptMaker {
   ): Promise<boolean> {
     let { target } = first;
     while (!(await this.#push(due, target, flight, onSent))) {
-      const again = await this.use.lookup.find(due);
+      const again = await this.#lookUp(due);
       if (flight.isWithdrawn) return false;
       if (!this.#isMadeHere(again)) {
         await this.#endUnmade(due, again);
@@ -124,7 +133,7 @@ export class AttemptMaker {
   }
 
   /** Does what follows from the look-up if no attempt does. */
-  async #endUnmade(due: DueAttempt, found: DispatchLookupResult): Promise<void> {
+  async #endUnmade(due: DueAttempt, found: DispatchLookupResult | UnreadableTarget): Promise<void> {
     switch (found.kind) {
       // Attempts to a deleted endpoint are dropped, and so are retries of a run that is over.
       case 'gone':
@@ -137,7 +146,19 @@ export class AttemptMaker {
         return;
       case 'target':
         await this.#leave(due);
+        return;
+      case 'unreadable':
+        await this.#putOff(due);
     }
+  }
+
+  /** Lets the attempt wait in a retry topic, so that it keeps no place in its lane. It stays the same attempt. */
+  async #putOff(due: DueAttempt): Promise<void> {
+    const { topics, config, clock } = this.use.kit;
+    const { tier, waitMs } = nextHop(config.retrySchedule, UNREADABLE_WAIT_MS);
+    const records = [attemptRecord(topics.retry[tier - 1] ?? topics.attempts, due, clock.now() + waitMs)];
+    if (due.run === 0 && due.attempt === 1) records.push(this.#fact({ type: 'scheduled', delivery: due.delivery }));
+    await this.#append(records);
   }
 
   /** Looks up the endpoint of an attempt that begins soon. */

@@ -10,7 +10,8 @@ const UNREADABLE_WAIT_MS = 5_000;
 
 interface Waiting {
   readonly due: DueAttempt;
-  readonly resolve: (found: DispatchLookupResult) => void;
+  /** @returns whether the attempt takes the result; if not, it is looked up again later */
+  readonly takes: (found: DispatchLookupResult | UnreadableTarget) => boolean;
   readonly reject: (error: unknown) => void;
 }
 
@@ -28,12 +29,41 @@ export class DispatchLookup {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Waits for Postgres for as long as it takes. @throws the signal's reason once it is aborted */
+  /**
+   * Waits for Postgres for as long as it takes, and for an endpoint that cannot be read.
+   * @throws the signal's reason once it is aborted
+   */
   find(due: DueAttempt): Promise<DispatchLookupResult> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ due, resolve, reject });
-      if (!this.#asking) void this.#askAll();
+      this.#ask({
+        due,
+        takes: (found) => {
+          if (found.kind === 'unreadable') return false;
+          resolve(found);
+          return true;
+        },
+        reject,
+      });
     });
+  }
+
+  /** Waits for Postgres alone. @throws the signal's reason once it is aborted */
+  look(due: DueAttempt): Promise<DispatchLookupResult | UnreadableTarget> {
+    return new Promise((resolve, reject) => {
+      this.#ask({
+        due,
+        takes: (found) => {
+          resolve(found);
+          return true;
+        },
+        reject,
+      });
+    });
+  }
+
+  #ask(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    if (!this.#asking) void this.#askAll();
   }
 
   async #askAll(): Promise<void> {
@@ -49,13 +79,10 @@ export class DispatchLookup {
             this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
           },
         });
-        const unreadable: (readonly [Waiting, UnreadableTarget])[] = [];
-        for (const [index, waiting] of batch.entries()) {
-          const result = found[index] ?? ({ kind: 'gone' } as const);
-          if (result.kind === 'unreadable') unreadable.push([waiting, result]);
-          else waiting.resolve(result);
-        }
-        if (unreadable.length > 0) void this.#askLater(unreadable);
+        const results = batch.map((_, index) => found[index] ?? ({ kind: 'gone' } as const));
+        this.#reportUnreadable(batch, results);
+        const left = batch.filter((waiting, index) => !waiting.takes(results[index] ?? { kind: 'gone' }));
+        if (left.length > 0) void this.#askLater(left);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -63,18 +90,23 @@ export class DispatchLookup {
     this.#asking = false;
   }
 
-  /** Lets the attempts wait, and no others. */
-  async #askLater(unreadable: readonly (readonly [Waiting, UnreadableTarget])[]): Promise<void> {
-    const waiting = unreadable.map(([one]) => one);
+  #reportUnreadable(batch: readonly Waiting[], results: readonly (DispatchLookupResult | UnreadableTarget)[]): void {
+    const unreadable = results.flatMap((result, index) =>
+      result.kind === 'unreadable' ? [{ ...result, due: batch[index]?.due }] : [],
+    );
+    if (unreadable.length === 0) return;
     this.logger.error(
       {
-        err: unreadable[0]?.[1].error,
-        endpoint_id: waiting[0]?.due.delivery.endpointId,
-        attempts: waiting.length,
-        wait_ms: UNREADABLE_WAIT_MS,
+        err: unreadable[0]?.error,
+        endpoint_id: unreadable[0]?.due?.delivery.endpointId,
+        attempts: unreadable.length,
       },
-      'dispatcher.waiting',
+      'dispatcher.endpoint_unreadable',
     );
+  }
+
+  /** Lets the attempts wait, and no others. */
+  async #askLater(waiting: readonly Waiting[]): Promise<void> {
     await delay(UNREADABLE_WAIT_MS, undefined, { signal: this.signal, ref: false }).catch(() => undefined);
     this.#waiting.push(...waiting);
     if (!this.#asking) void this.#askAll();
