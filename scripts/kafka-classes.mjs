@@ -10,6 +10,9 @@ import { runTool, spawnWithUs, StepError } from './run-tool.mjs';
 const ADVICE = 'Check that Java 17 or later works, then run the command again.';
 const START_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 50;
+const END_LIMIT_MS = 10_000;
+/** Ends the command once our end of its stdin is closed, which also happens when we are killed. */
+const WITH_US = 'exec 3<&0; "$@" </dev/null & java=$!; { cat <&3 >/dev/null; kill "$java"; } & wait "$java"';
 
 /** @param {string} root */
 export const kafkaClassesAreThere = (root) => existsSync(kafkaClasses(root));
@@ -86,26 +89,26 @@ async function runBroker(directory, classPath) {
     advice: ADVICE,
   });
   const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${join(directory, 'classes.jsa')}`];
-  const broker = spawnWithUs(javaCommand(), [...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile], {
+  const command = [javaCommand(), ...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile];
+  const broker = spawnWithUs('sh', ['-c', WITH_US, 'sh', ...command], {
     cwd: directory,
-    stdio: 'ignore',
+    stdio: ['pipe', 'ignore', 'ignore'],
   });
+  broker.stdin.on('error', () => undefined);
   let isOver = false;
   const ended = new Promise((resolve) => {
     broker.once('error', resolve).once('exit', resolve);
   }).then(() => (isOver = true));
-  const onExit = () => broker.kill('SIGKILL');
-  process.once('exit', onExit);
   try {
     const deadline = performance.now() + START_LIMIT_MS;
     while (!(await answers(port))) {
       if (isOver || performance.now() > deadline) throw new StepError(`Kafka does not start. ${ADVICE}`);
       await delay(LOOK_EVERY_MS);
     }
-    broker.kill('SIGTERM');
+    broker.stdin.end();
     await ended;
   } finally {
-    broker.kill('SIGKILL');
-    process.off('exit', onExit);
+    broker.stdin.end();
+    await Promise.race([ended, delay(END_LIMIT_MS, undefined, { ref: false })]);
   }
 }

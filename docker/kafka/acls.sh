@@ -57,7 +57,7 @@ allow api Create,Alter,AlterConfigs --topic "$prefix." --resource-pattern-type p
   allow projector Write $(topics dead-letter)
   allow projector Read --group "$prefix-projector" --resource-pattern-type prefixed
 
-  allow alerting Read $(topics log)
+  allow alerting Read $(topics log staff-alerts)
   allow alerting Write $(topics inbox staff-alerts dead-letter)
   allow alerting Read --group "$prefix-alerting"
 

@@ -63,7 +63,7 @@ async function outputOf(child: ChildProcess): Promise<{ code: number | null; std
 describe('the archive of the classes of Kafka', () => {
   const archive = () => run('kafka-classes.mjs', 'archiveKafkaClasses', 'await archiveKafkaClasses(root);');
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves no broker behind after %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('leaves no broker behind after %s', async (signal) => {
     program('java', `case "$*" in *StorageTool*) exit 0; esac\necho $$ > ${root}/broker\nexec sleep 600`);
     const child = archive();
     const broker = await eventually(() => {

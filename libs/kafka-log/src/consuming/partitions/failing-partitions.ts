@@ -1,6 +1,9 @@
 import type { Metrics } from '#libs/telemetry';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 
+/** The most characters of an error in health. The log has all of it. */
+const SHOWN = 200;
+
 /** The partitions that wait after a failed batch, and how long each waits. */
 export class FailingPartitions {
   readonly #failures = new Map<string, number>();
@@ -24,7 +27,7 @@ export class FailingPartitions {
     const waitMs = backOffMs(failures);
     this.metrics.add('gapless_batch_failures_total', { group });
     this.#count();
-    this.health.waiting(part, `the batch at offset ${offset} cannot be handled yet`);
+    this.health.waiting(part, `the batch at offset ${offset} fails, and is tried again: ${reasonOf(error)}`);
     this.logger.warn(
       { group: groupId, topic, partition, offset, failures, wait_ms: waitMs, err: error },
       'batch.waiting',
@@ -53,4 +56,14 @@ export class FailingPartitions {
   #partOf(topic: string, partition: number): string {
     return `${this.consumer.groupId} ${topic}/${partition}`;
   }
+}
+
+/** Returns the first line of the error, without what may quote an event: health may be read by more people than the log. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'see the log';
+  const { code } = error as { readonly code?: unknown };
+  if (error instanceof SyntaxError) return error.name;
+  // Postgres quotes values in the errors of these classes: data exceptions and violated constraints.
+  if (typeof code === 'string' && /^2[23]...$/.test(code)) return `error ${code} of Postgres`;
+  return error.message.split('\n', 1)[0]?.slice(0, SHOWN) ?? '';
 }
