@@ -262,7 +262,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     const sequencer = await samplesOf('sequencer');
     expect(valueOf(sequencer, 'gapless_produced_records_total', { topic: 'log' })).toBe(3 + HANGING_PUSHES);
     // A series that begins with its first dead letters would look to Prometheus as if there had been none.
-    for (const stage of ['sequencer', 'projector'] as const) {
+    for (const stage of ['sequencer', 'dispatcher', 'projector'] as const) {
       expect(valueOf(await samplesOf(stage), 'gapless_produced_records_total', { topic: 'dead-letter' })).toBe(0);
     }
     const requests = await samplesOf('api');

@@ -12,6 +12,7 @@ import {
   LogPositions,
   partitionOf,
   ROUTER_GROUP,
+  topicRole,
   type NewRecord,
 } from '#libs/kafka-log';
 import { StageKit } from '#libs/platform';
@@ -146,6 +147,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     measureLane(metrics, mainLane, 'main');
     measureLane(metrics, slowLane, 'slow');
     metrics.add('gapless_attempts_diverted_total', {}, 0);
+    metrics.add('gapless_produced_records_total', { topic: topicRole(topics.deadLetter) }, 0);
     this.first = new LaneFeeder(
       {
         group: ROUTER_GROUP,

@@ -27,17 +27,21 @@ export class KeepDays extends RegularWork {
     super({ everyMs: LOOK_EVERY_MS, firstAfterMs: FIRST_LOOK_MS });
   }
 
+  /** One part that waits, for a lock or a database, keeps no other from its work. */
   protected async act(): Promise<undefined> {
     const nowMs = this.clock.now();
-    await this.#keep(this.days, nowMs);
+    await this.#orWait('main', () => this.#keep(this.days, nowMs));
     for (const { store, name } of this.store.feed.reachable) {
-      if (store === this.store) continue;
-      await this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
-        this.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
-      });
+      if (store !== this.store) await this.#orWait(name, () => this.#keep(this.#daysOf(store), nowMs));
     }
     // A day more, because clocks differ.
     await this.versions.prune(new Date(nowMs - this.config.retentionMs - DAY_MS));
+  }
+
+  async #orWait(server: string, keep: () => Promise<void>): Promise<void> {
+    await keep().catch((error: unknown) => {
+      this.logger.warn({ err: error, server }, 'projector.pruning_waits');
+    });
   }
 
   async #keep(days: DayPartitions, nowMs: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '#libs/runtime';
 
@@ -9,17 +9,33 @@ import type { Environment } from '#libs/runtime';
  */
 const EMBEDDED_PARTITIONS = 4;
 
-/** Returns the key that encrypts secrets. It is made once and stored in the data directory. */
+/**
+ * Returns the key that encrypts secrets. It is made once and stored in the data directory, on the disk before anything
+ * is encrypted with it.
+ * @throws Error if the file is empty
+ */
 async function encryptionKeys(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret-encryption-keys');
   try {
-    return (await readFile(path, 'utf8')).trim();
+    const stored = (await readFile(path, 'utf8')).trim();
+    if (stored !== '') return stored;
+    throw new Error(
+      `${path} is empty. Put back the key of this data directory; without it, no stored secret can be read.`,
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const keys = `embedded:${randomBytes(32).toString('base64')}`;
   await mkdir(dataDir, { recursive: true });
-  await writeFile(path, `${keys}\n`, { mode: 0o600 });
+  const draft = `${path}.new`;
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.writeFile(`${keys}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
   return keys;
 }
 
