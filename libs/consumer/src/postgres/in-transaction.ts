@@ -13,7 +13,9 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
   try {
     await client.query('begin');
     const result = await work(client);
-    await client.query('commit');
+    const { command } = await client.query('commit');
+    // Postgres answers the commit of a failed transaction with a rollback, and with no error.
+    if (command !== 'COMMIT') throw new Error(SWALLOWED);
     return result;
   } catch (error) {
     broken = await rollBack(client);
@@ -24,6 +26,10 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
     client.off('error', ignore);
   }
 }
+
+const SWALLOWED =
+  'nothing was committed: a statement failed in the transaction, and its error was caught. ' +
+  'To skip a statement that fails, set a savepoint before it, and roll back to the savepoint';
 
 const ignore = () => undefined;
 

@@ -33,6 +33,10 @@ export class PostgresDedup implements Dedup<PoolClient> {
     if (!(this.#rememberDays > 0)) throw new RangeError('rememberDays is not a number above 0');
   }
 
+  /**
+   * @throws any error of the work, and an error if the work caught that of a failed statement: Postgres commits nothing
+   *   then. Work that skips a statement sets a savepoint before it.
+   */
   async once(event: EventKey, work: (transaction: PoolClient) => Promise<void>): Promise<boolean> {
     const isNew = await inTransaction(this.pool, async (client) => {
       const claimed = await this.#claim(client, event);

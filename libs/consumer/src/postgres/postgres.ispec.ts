@@ -103,6 +103,29 @@ describe("a consumer's place and memory in Postgres", () => {
       expect(await done()).toEqual([1]);
     });
 
+    it('does not count work as done that caught the error of a failed statement', async () => {
+      const swallowing = dedup.once(anEvent(1), async (client) => {
+        await client.query('insert into done (seq) values (1)');
+        await client.query('insert into nothing values (1)').catch(() => undefined);
+      });
+      await expect(swallowing).rejects.toThrow('a statement failed in the transaction, and its error was caught');
+      expect(await done()).toEqual([]);
+      expect(await work(1)).toBe(true);
+    });
+
+    it('has work done that skips a failed statement by a savepoint', async () => {
+      const skipping = dedup.once(anEvent(1), async (client) => {
+        await client.query('insert into done (seq) values (1)');
+        await client.query('savepoint before_event');
+        await client
+          .query('insert into nothing values (1)')
+          .catch(() => client.query('rollback to savepoint before_event'));
+      });
+      expect(await skipping).toBe(true);
+      expect(await done()).toEqual([1]);
+      expect(await work(1)).toBe(false);
+    });
+
     it('lets all but one wait that come at the same time', async () => {
       const results = await Promise.all(oneTo(8).map(() => work(5)));
       expect(results.filter((isNew) => isNew)).toHaveLength(1);
