@@ -5,10 +5,24 @@ import { CATALOG, ERROR_CODES } from '#libs/domain';
 import { OPENAPI_DOCUMENT, OPENAPI_JSON } from './openapi-document.js';
 
 const document = OPENAPI_DOCUMENT as {
-  readonly webhooks: Readonly<Record<string, unknown>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: { readonly parameters: readonly Reference[] } }>>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
-  readonly components: { readonly schemas: { readonly Problem: { readonly properties: { readonly code: object } } } };
+  readonly components: {
+    readonly schemas: { readonly Problem: { readonly properties: { readonly code: object } } };
+    readonly parameters: Readonly<Record<string, { readonly name: string; readonly required: boolean }>>;
+  };
 };
+
+interface Reference {
+  readonly $ref: string;
+}
+
+/** Returns the headers that each push of that name has. */
+function headersOf(push: string): readonly string[] {
+  return (document.webhooks[push]?.post.parameters ?? [])
+    .map(({ $ref }) => document.components.parameters[$ref.split('/').at(-1) ?? '']!)
+    .flatMap(({ name, required }) => (required ? [name] : []));
+}
 
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
@@ -26,7 +40,15 @@ describe('the OpenAPI document', () => {
 
   it('describes the push of every event type that is emitted', () => {
     const emitted = CATALOG.filter(({ deprecated }) => !deprecated).map(({ event }) => event);
-    expect(Object.keys(document.webhooks)).toEqual(emitted);
+    expect(Object.keys(document.webhooks)).toEqual([...emitted, 'batch']);
+  });
+
+  it('requires the headers that every push has, of events and of batches', () => {
+    const ofEvents = headersOf('ticket.created');
+    expect(ofEvents).toContain('X-Service-Event-Id');
+    // An endpoint may do without it.
+    expect(ofEvents).not.toContain('X-Webhook-Signature');
+    expect(headersOf('batch')).toEqual(ofEvents.filter((name) => name !== 'X-Service-Event-Id'));
   });
 
   it('names every error code', () => {

@@ -1966,6 +1966,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    batch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** the events of an endpoint whose `ordering.batch` is above 1 */
+        post: operations["push.batch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -3261,22 +3278,22 @@ export interface components {
     parameters: {
         /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
         Push0: string;
-        /** @description The event type. */
+        /** @description The event type; `batch` for a batch. */
         Push1: string;
         /** @description The id of the envelope. */
         Push2: string;
-        /** @description The id of the delivery. */
+        /** @description The id of the delivery; for a batch, of its first event. */
         Push3: string;
-        /** @description The seq of the envelope. */
+        /** @description The seq of the envelope; `<first>-<last>` for a batch. */
         Push4: string;
         /** @description 1 on the first try, 2 on the first retry, and so on. */
         Push5: string;
         /**
          * @deprecated
-         * @description The hex HMAC-SHA256 of the raw body alone.
+         * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
          */
         Push6: string;
-        /** @description Standard Webhooks: the id of the envelope. */
+        /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
         Push7: string;
         /** @description Standard Webhooks: unix seconds. */
         Push8: string;
@@ -9956,22 +9973,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10050,22 +10067,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10188,22 +10205,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10326,22 +10343,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10468,22 +10485,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10601,22 +10618,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10695,22 +10712,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10794,22 +10811,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10888,22 +10905,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -10973,22 +10990,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11061,22 +11078,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11147,22 +11164,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11235,22 +11252,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11324,22 +11341,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11413,22 +11430,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11502,22 +11519,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11588,22 +11605,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11681,22 +11698,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11775,22 +11792,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11868,22 +11885,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -11960,22 +11977,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12035,22 +12052,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12116,22 +12133,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12200,22 +12217,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12284,22 +12301,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12362,22 +12379,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12440,22 +12457,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12518,22 +12535,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12596,22 +12613,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12675,22 +12692,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12753,22 +12770,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12831,22 +12848,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12906,22 +12923,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -12986,22 +13003,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13067,22 +13084,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13148,22 +13165,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13225,22 +13242,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13305,22 +13322,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13383,22 +13400,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13458,22 +13475,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13534,22 +13551,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13610,22 +13627,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13687,22 +13704,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13760,22 +13777,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13840,22 +13857,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -13923,22 +13940,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14003,22 +14020,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14084,22 +14101,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14157,22 +14174,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14260,22 +14277,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14349,22 +14366,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14435,22 +14452,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14546,22 +14563,22 @@ export interface operations {
             header: {
                 /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
                 "X-Service-Signature": components["parameters"]["Push0"];
-                /** @description The event type. */
+                /** @description The event type; `batch` for a batch. */
                 "X-Service-Event": components["parameters"]["Push1"];
                 /** @description The id of the envelope. */
                 "X-Service-Event-Id": components["parameters"]["Push2"];
-                /** @description The id of the delivery. */
+                /** @description The id of the delivery; for a batch, of its first event. */
                 "X-Service-Delivery-Id": components["parameters"]["Push3"];
-                /** @description The seq of the envelope. */
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
                 "X-Service-Sequence": components["parameters"]["Push4"];
                 /** @description 1 on the first try, 2 on the first retry, and so on. */
                 "X-Service-Attempt": components["parameters"]["Push5"];
                 /**
                  * @deprecated
-                 * @description The hex HMAC-SHA256 of the raw body alone.
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
                  */
-                "X-Webhook-Signature": components["parameters"]["Push6"];
-                /** @description Standard Webhooks: the id of the envelope. */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
                 "webhook-id": components["parameters"]["Push7"];
                 /** @description Standard Webhooks: unix seconds. */
                 "webhook-timestamp": components["parameters"]["Push8"];
@@ -14607,6 +14624,62 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    "push.batch": {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `t=<unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>`, keyed by the secret. During the overlap of a rotation there is one more `v1`, of the old secret. Refuse a time that differs by more than 300 seconds. */
+                "X-Service-Signature": components["parameters"]["Push0"];
+                /** @description The event type; `batch` for a batch. */
+                "X-Service-Event": components["parameters"]["Push1"];
+                /** @description The id of the delivery; for a batch, of its first event. */
+                "X-Service-Delivery-Id": components["parameters"]["Push3"];
+                /** @description The seq of the envelope; `<first>-<last>` for a batch. */
+                "X-Service-Sequence": components["parameters"]["Push4"];
+                /** @description 1 on the first try, 2 on the first retry, and so on. */
+                "X-Service-Attempt": components["parameters"]["Push5"];
+                /**
+                 * @deprecated
+                 * @description The hex HMAC-SHA256 of the raw body alone. Missing with `legacy_signature: false`.
+                 */
+                "X-Webhook-Signature"?: components["parameters"]["Push6"];
+                /** @description Standard Webhooks: the id of the envelope. The id of a batch follows from its events. */
+                "webhook-id": components["parameters"]["Push7"];
+                /** @description Standard Webhooks: unix seconds. */
+                "webhook-timestamp": components["parameters"]["Push8"];
+                /** @description Standard Webhooks: `v1,<base64>`, keyed by the decoded part of the secret. */
+                "webhook-signature": components["parameters"]["Push9"];
+                /** @description W3C Trace Context. */
+                traceparent: components["parameters"]["Push10"];
+                /** @description With `previous_sequence`: the seq of the event before this one that was for the endpoint; `0` if there is none. Missing if it is not known. */
+                "X-Service-Previous-Sequence"?: components["parameters"]["Push11"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description By seq. At most `ordering.batch` events and 1000000 bytes, or one event. */
+                    events: components["schemas"]["Envelope"][];
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx within 10 seconds. Gapless retries after other responses. A 410 ends the deliveries of an endpoint with `disable_on_gone`. Without `acknowledged_through`, all events are accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The seq of the last event that is accepted. Gapless sends the others again. */
+                        acknowledged_through?: number;
+                    };
+                };
             };
         };
     };

@@ -21,7 +21,10 @@ import (
 	"time"
 )
 
-const tolerance = 300 * time.Second
+const (
+	tolerance = 300 * time.Second
+	maxBytes  = 1 << 20
+)
 
 var (
 	secret     = []byte(os.Getenv("GAPLESS_SECRET"))
@@ -59,9 +62,9 @@ type Event struct {
 
 func receive(response http.ResponseWriter, request *http.Request) {
 	// The bytes as they came: parsed and printed again they would be others.
-	body, err := io.ReadAll(request.Body)
+	body, err := io.ReadAll(http.MaxBytesReader(response, request.Body, maxBytes))
 	if err != nil {
-		http.Error(response, "unreadable", http.StatusBadRequest)
+		http.Error(response, "too large or unreadable", http.StatusRequestEntityTooLarge)
 		return
 	}
 	if !isGenuine(request.Header.Get("X-Service-Signature"), body) {
@@ -73,6 +76,10 @@ ${hasBatches ? LIST : ONE}
 }
 
 func main() {
+	// Everyone can sign with an empty secret.
+	if len(secret) == 0 {
+		log.Fatal("Set GAPLESS_SECRET to the secret of the endpoint.")
+	}
 	http.HandleFunc(${JSON.stringify(`POST ${path}`)}, receive)
 	log.Fatal(http.ListenAndServe(":"+cmp.Or(os.Getenv("PORT"), "8080"), nil))
 }

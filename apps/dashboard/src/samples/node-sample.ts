@@ -8,6 +8,13 @@ import { createServer } from 'node:http';
 
 const SECRET = process.env.GAPLESS_SECRET;
 const TOLERANCE_SECONDS = 300;
+const MAX_BYTES = 1024 * 1024;
+
+// Everyone can sign with an empty secret.
+if (!SECRET) {
+  console.error('Set GAPLESS_SECRET to the secret of the endpoint.');
+  process.exit(1);
+}
 
 /** Whether the raw body was signed with our secret, not long ago. */
 function isGenuine(header, body) {
@@ -22,8 +29,14 @@ function isGenuine(header, body) {
 
 createServer((request, response) => {
   const chunks = [];
-  request.on('data', (chunk) => chunks.push(chunk));
+  let bytes = 0;
+  request.on('data', (chunk) => {
+    bytes += chunk.length;
+    if (bytes <= MAX_BYTES) chunks.push(chunk);
+    else if (!response.headersSent) response.writeHead(413, { Connection: 'close' }).end();
+  });
   request.on('end', () => {
+    if (response.headersSent) return;
     if (request.method !== 'POST' || request.url !== ${quoted(path)}) return response.writeHead(404).end();
     // The bytes as they came: parsed and printed again they would be others.
     const body = Buffer.concat(chunks);

@@ -7,6 +7,7 @@ export function phpSample({ path, about, hasBatches }: SampleParts): string {
 declare(strict_types=1);
 
 const TOLERANCE_SECONDS = 300;
+const MAX_BYTES = 1024 * 1024;
 
 /** Whether the raw body was signed with our secret, not long ago. */
 function isGenuine(string $header, string $body, string $secret): bool
@@ -28,13 +29,24 @@ function isGenuine(string $header, string $body, string $secret): bool
     return false;
 }
 
+$secret = getenv('GAPLESS_SECRET');
+// Everyone can sign with an empty secret.
+if ($secret === false || $secret === '') {
+    error_log('Set GAPLESS_SECRET to the secret of the endpoint.');
+    http_response_code(500);
+    exit(1);
+}
 if ($_SERVER['REQUEST_METHOD'] !== 'POST' || $_SERVER['REQUEST_URI'] !== ${quoted(path)}) {
     http_response_code(404);
     exit;
 }
 // The bytes as they came: parsed and printed again they would be others.
-$body = file_get_contents('php://input');
-if (!isGenuine($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body, getenv('GAPLESS_SECRET'))) {
+$body = file_get_contents('php://input', length: MAX_BYTES + 1);
+if (strlen($body) > MAX_BYTES) {
+    http_response_code(413);
+    exit;
+}
+if (!isGenuine($_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body, $secret)) {
     http_response_code(401);
     exit;
 }

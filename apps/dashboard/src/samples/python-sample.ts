@@ -8,11 +8,17 @@ import hmac
 import json
 import os
 import re
+import sys
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SECRET = os.environ["GAPLESS_SECRET"].encode()
+SECRET = os.environ.get("GAPLESS_SECRET", "").encode()
 TOLERANCE_SECONDS = 300
+MAX_BYTES = 1024 * 1024
+
+# Everyone can sign with an empty secret.
+if not SECRET:
+    sys.exit("Set GAPLESS_SECRET to the secret of the endpoint.")
 
 
 def is_genuine(header, body):
@@ -30,8 +36,11 @@ def is_genuine(header, body):
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
+        length = int(self.headers.get("Content-Length", 0))
+        if not 0 <= length <= MAX_BYTES:
+            return self.answer(413)
         # The bytes as they came: parsed and printed again they would be others.
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.rfile.read(length)
         if self.path != ${JSON.stringify(path)}:
             return self.answer(404)
         if not is_genuine(self.headers.get("X-Service-Signature"), body):

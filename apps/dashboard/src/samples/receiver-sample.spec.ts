@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,11 +16,17 @@ const URL_OF_MINE = "https://shop.example.com/it's/hook?tenant=7";
 const PATH = "/it's/hook?tenant=7";
 const BODY = '{"id":"evt_1","seq":4128,"event":"ticket.created","data":{"a":1.0}}';
 
-/** Starts the receiver, which prints what it gets. */
-async function startReceiver(batch: number) {
+/** Writes the receiver to a file. */
+function aReceiver(batch = 1) {
   const directory = mkdtempSync(join(tmpdir(), 'gapless-sample-'));
   const file = join(directory, 'receiver.mjs');
   writeFileSync(file, receiverSample('node', { url: URL_OF_MINE, ordering: { by: 'endpoint', batch } }));
+  return { directory, file };
+}
+
+/** Starts the receiver, which prints what it gets. */
+async function startReceiver(batch: number) {
+  const { directory, file } = aReceiver(batch);
   const port = await freePort();
   const env = { ...process.env, GAPLESS_SECRET: SECRET, PORT: String(port) };
   const running = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -104,6 +110,26 @@ describe('the sample for Node.js', () => {
     expect(await push({ port, ...changes })).toBe(401);
   });
 
+  it('refuses a body of more than 1 MiB', async () => {
+    const padded = (bytes: number) => BODY.replace('1.0', `"${'x'.repeat(bytes - BODY.length + 1)}"`);
+    expect(await push({ port, signed: padded(1024 * 1024) })).toBe(204);
+    const status = push({ port, signed: padded(1024 * 1024 + 1) });
+    // The connection may be gone before all of the body is sent.
+    expect(await status.catch(() => 413)).toBe(413);
+    expect(await push({ port })).toBe(204);
+  });
+
+  it.each([
+    ['no secret', undefined],
+    ['an empty secret', ''],
+  ])('does not start with %s', async (_, secret) => {
+    const { directory, file } = aReceiver();
+    const env = { ...process.env, GAPLESS_SECRET: secret, PORT: String(await freePort()) };
+    const { status, stderr } = spawnSync(process.execPath, [file], { env, encoding: 'utf8', timeout: 10_000 });
+    rmSync(directory, { recursive: true });
+    expect([status, stderr]).toEqual([1, 'Set GAPLESS_SECRET to the secret of the endpoint.\n']);
+  });
+
   it('answers at the path of the endpoint alone', async () => {
     expect(await push({ port, path: '/' })).toBe(404);
   });
@@ -120,6 +146,20 @@ describe('the sample for Node.js', () => {
 });
 
 describe('the samples', () => {
+  it.each([
+    ['python', 'if not SECRET:\n    sys.exit(', 'if not 0 <= length <= MAX_BYTES:'],
+    [
+      'go',
+      'if len(secret) == 0 {\n\t\tlog.Fatal(',
+      'io.ReadAll(http.MaxBytesReader(response, request.Body, maxBytes))',
+    ],
+    ['php', "if ($secret === false || $secret === '') {", "file_get_contents('php://input', length: MAX_BYTES + 1)"],
+  ] as const)('for %s refuse an empty secret and read at most 1 MiB', (language, refusal, limit) => {
+    const sample = receiverSample(language, { url: URL_OF_MINE, ordering: ORDERING });
+    expect(sample).toContain(refusal);
+    expect(sample).toContain(limit);
+  });
+
   it.each(LANGUAGES)('for %s say which endpoint they are for', (language) => {
     expect(receiverSample(language, { url: URL_OF_MINE, ordering: ORDERING })).toContain(URL_OF_MINE);
   });

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type INestApplication } from '@nestjs/common';
@@ -237,11 +237,11 @@ describe('the adapter for the Fetch standard', () => {
 });
 
 describe('the module for Nest', () => {
-  async function pushTo(url: string): Promise<number> {
+  async function pushTo(url: string, signal?: AbortSignal): Promise<number> {
     const body = anEventJson(1);
     const signature = serviceSignature(SECRET, Math.floor(Date.now() / 1_000), Buffer.from(body));
     const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
-    return (await fetch(`${url}/hooks`, { method: 'POST', headers, body })).status;
+    return (await fetch(`${url}/hooks`, { method: 'POST', headers, body, signal: signal ?? null })).status;
   }
 
   it.each(['Express', 'Fastify'])(
@@ -276,6 +276,39 @@ describe('the module for Nest', () => {
       finish();
       await closed;
       expect(steps).toEqual(['handled', 'closed']);
+    },
+  );
+
+  it.each(['Express', 'Fastify'])(
+    'leaves a push alone whose sender left while the secret was found out, on %s',
+    async (on) => {
+      const handled: unknown[] = [];
+      const lookUps: ((secret: string) => void)[] = [];
+      const module = GaplessWebhookModule.forRoot({
+        path: 'hooks',
+        secret: () => new Promise<string>((resolve) => lookUps.push(resolve)),
+        handle: (event) => void handled.push(event),
+        onError: () => undefined,
+      });
+      const adapter = on === 'Express' ? new ExpressAdapter() : new FastifyAdapter();
+      const app = await NestFactory.create(module, adapter, { rawBody: true, logger: false });
+      await app.listen(0, '127.0.0.1');
+      const left = new Promise((resolve) => {
+        (app.getHttpServer() as Server).once('connection', (socket: Socket) => socket.once('close', resolve));
+      });
+      const leaving = new AbortController();
+      const pushed = pushTo(await app.getUrl(), leaving.signal);
+      await eventually(() => {
+        expect(lookUps).toHaveLength(1);
+      });
+      leaving.abort();
+      await expect(pushed).rejects.toThrow();
+      await left;
+      lookUps[0]?.(SECRET);
+      await new Promise((resolve) => setImmediate(resolve));
+      // It would wait for a push that is never handled.
+      await app.close();
+      expect(handled).toEqual([]);
     },
   );
 });

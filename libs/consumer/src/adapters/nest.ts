@@ -63,6 +63,8 @@ function controllerAt(path: string): Type {
       });
       if (reception.kind === 'refused') throw new HttpException(reception.reason, reception.status);
       const raw = 'raw' in response ? response.raw : response;
+      // The sender left while the secret was found out. It got no answer, so it sends the push again.
+      if (raw.closed) return;
       const handled = new Promise<void>((resolve) => {
         raw.once('close', () => {
           resolve(reception.begin());

@@ -75,6 +75,32 @@ describe('readFeed', () => {
     expect(await seqsOf({ feed, cursor, startAt: 'beginning' })).toEqual([[4]]);
   });
 
+  it('moves past events that do not match, so that retention does not pass it', async () => {
+    const feed = new FakeFeed();
+    feed.growTo(1, 'lead.created');
+    const cursor = new MemoryCursor();
+    const options = { feed, cursor, event: 'lead.created' } as const;
+    expect(await seqsOf(options)).toEqual([[1]]);
+    feed.growTo(100);
+    expect(await seqsOf(options)).toEqual([]);
+    feed.pruneBelow(50);
+    expect(await seqsOf(options)).toEqual([]);
+    expect(await cursor.load()).toBe(100);
+  });
+
+  it('stays at its last event while more of them match', async () => {
+    const feed = new FakeFeed();
+    feed.growTo(3, 'lead.created');
+    feed.growTo(9);
+    const cursor = new MemoryCursor();
+    const batches = readFeed({ feed, cursor, event: 'lead.created', batchSize: 2, follow: false });
+    await batches.next();
+    await batches.next();
+    expect(await cursor.load()).toBe(2);
+    await batches.next();
+    expect(await cursor.load()).toBe(9);
+  });
+
   it('skips events that retention removed only with `onPruned`', async () => {
     const feed = aFeed(9);
     feed.pruneBelow(7);

@@ -30,7 +30,8 @@ const WAIT_SECONDS = 25;
 
 /**
  * Reads the feed batch by batch, in order, and follows it by long poll. The cursor moves when the caller asks for the
- * next batch. If handling a batch throws, breaks or dies with the process, the batch is read again.
+ * next batch. If handling a batch throws, breaks or dies with the process, the batch is read again. With `event` or
+ * `widgetId`, the cursor also moves past events that do not match.
  *
  * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
@@ -43,10 +44,10 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
     for (;;) {
       const page = await feed.page(queryOf(options, since, follow), { signal });
       checkPruned(since, page, onPruned);
-      const last = page.events.at(-1);
-      if (last !== undefined) {
-        yield page.events;
-        since = last.seq;
+      if (page.events.length > 0) yield page.events;
+      const position = positionAfter(since, page);
+      if (position > since) {
+        since = position;
         await cursor.save(since, { signal });
       }
       if (isEnd(page, follow) || signal?.aborted === true) return;
@@ -64,6 +65,15 @@ function queryOf({ event, widgetId, batchSize }: ReadFeedOptions, since: number,
     widgetId,
     waitSeconds: follow ? WAIT_SECONDS : undefined,
   };
+}
+
+/**
+ * Returns the position after the page. Events up to the head that are not on the last page do not match the query. If the
+ * reader stayed at its last match, retention would pass it, and it would report lost events.
+ */
+function positionAfter(since: number, { events, nextSeq, headSeq }: FeedPage): number {
+  const last = events.at(-1)?.seq ?? since;
+  return nextSeq === null ? Math.max(last, headSeq) : last;
 }
 
 function isEnd(page: FeedPage, follow: boolean): boolean {

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { inTransaction } from './in-transaction.js';
 
 /** SQL of the tables of `PostgresCursor` and `PostgresDedup`, to use in your own migrations. */
 export const CONSUMER_TABLES = {
@@ -28,9 +29,7 @@ export const CONSUMER_TABLES = {
  * Creates the tables if they are missing, for applications without migrations. Several processes may call it at once.
  */
 export async function createConsumerTables(pool: Pool): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
+  await inTransaction(pool, async (client) => {
     await client.query(`set local lock_timeout = '10s'`);
     // The lock lasts until the transaction ends, so that another process waits and then sees the tables.
     await client.query(`select pg_advisory_xact_lock(hashtextextended('gapless consumer tables', 0))`);
@@ -38,11 +37,5 @@ export async function createConsumerTables(pool: Pool): Promise<void> {
       `select to_regclass('gapless_handled_events') as found`,
     );
     if (rows[0]?.found === null) await client.query(CONSUMER_TABLES.up);
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  } finally {
-    client.release();
-  }
+  });
 }

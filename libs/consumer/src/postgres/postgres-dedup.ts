@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Dedup, EventKey } from '../stream/dedup.js';
+import { inTransaction } from './in-transaction.js';
 
 export interface PostgresDedupOptions {
   /** How long a handled event is remembered, days; 31 by default. Use more than the retention of your feed. */
@@ -32,28 +33,18 @@ export class PostgresDedup implements Dedup<PoolClient> {
     if (!(this.#rememberDays > 0)) throw new RangeError('rememberDays is not a number above 0');
   }
 
+  /**
+   * @throws any error of the work, and an error if the work caught that of a failed statement: Postgres commits nothing
+   *   then. Work that skips a statement sets a savepoint before it.
+   */
   async once(event: EventKey, work: (transaction: PoolClient) => Promise<void>): Promise<boolean> {
-    const isNew = await this.#once(event, work);
+    const isNew = await inTransaction(this.pool, async (client) => {
+      const claimed = await this.#claim(client, event);
+      if (claimed) await work(client);
+      return claimed;
+    });
     if (isNew) await this.#forgetOld();
     return isNew;
-  }
-
-  async #once(event: EventKey, work: (transaction: PoolClient) => Promise<void>): Promise<boolean> {
-    const client = await this.pool.connect();
-    let broken: Error | undefined;
-    try {
-      await client.query('begin');
-      const isNew = await this.#claim(client, event);
-      if (isNew) await work(client);
-      await client.query('commit');
-      return isNew;
-    } catch (error) {
-      broken = await rollBack(client);
-      throw error;
-    } finally {
-      // Discard a connection that cannot even roll back.
-      client.release(broken);
-    }
   }
 
   /**
@@ -93,15 +84,5 @@ export class PostgresDedup implements Dedup<PoolClient> {
       [this.consumer, org_id, id],
     );
     return rowCount === 1;
-  }
-}
-
-/** @returns the error if the connection cannot be used again, otherwise nothing */
-async function rollBack(client: PoolClient): Promise<Error | undefined> {
-  try {
-    await client.query('rollback');
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
   }
 }

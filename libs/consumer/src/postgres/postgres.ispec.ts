@@ -83,13 +83,47 @@ describe("a consumer's place and memory in Postgres", () => {
 
     it('keeps nothing of work whose connection breaks, and does not use that again', async () => {
       const dying = dedup.once(anEvent(1), async (client) => {
-        client.on('error', () => undefined);
         await client.query('insert into done (seq) values (1)');
         await client.query('select pg_terminate_backend(pg_backend_pid())');
       });
       await expect(dying).rejects.toThrow();
       expect(await work(1)).toBe(true);
       expect(await done()).toEqual([1]);
+    });
+
+    it('survives a connection that breaks while the work waits for something else', async () => {
+      const dying = dedup.once(anEvent(1), async (client) => {
+        const { rows } = await client.query<{ readonly pid: number }>('select pg_backend_pid() as pid');
+        const ended = new Promise<void>((resolve) => client.once('end', resolve));
+        await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+        await ended;
+      });
+      await expect(dying).rejects.toThrow();
+      expect(await work(1)).toBe(true);
+      expect(await done()).toEqual([1]);
+    });
+
+    it('does not count work as done that caught the error of a failed statement', async () => {
+      const swallowing = dedup.once(anEvent(1), async (client) => {
+        await client.query('insert into done (seq) values (1)');
+        await client.query('insert into nothing values (1)').catch(() => undefined);
+      });
+      await expect(swallowing).rejects.toThrow('a statement failed in the transaction, and its error was caught');
+      expect(await done()).toEqual([]);
+      expect(await work(1)).toBe(true);
+    });
+
+    it('has work done that skips a failed statement by a savepoint', async () => {
+      const skipping = dedup.once(anEvent(1), async (client) => {
+        await client.query('insert into done (seq) values (1)');
+        await client.query('savepoint before_event');
+        await client
+          .query('insert into nothing values (1)')
+          .catch(() => client.query('rollback to savepoint before_event'));
+      });
+      expect(await skipping).toBe(true);
+      expect(await done()).toEqual([1]);
+      expect(await work(1)).toBe(false);
     });
 
     it('lets all but one wait that come at the same time', async () => {

@@ -27,7 +27,7 @@ export interface EventStreamOptions<Transaction> {
   readonly dedup: Dedup<Transaction>;
   /**
    * Handles one event; the next one waits for it. If it throws, the stream calls it again with back-off until it
-   * succeeds. To skip an event, catch its error here.
+   * succeeds. To skip an event, catch its error here. After a failed SQL statement, also roll back to a savepoint.
    */
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
   /** Called when `handle`, a store or the feed fails. The stream retries all of them. */

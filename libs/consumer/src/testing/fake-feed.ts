@@ -1,4 +1,4 @@
-import type { GaplessEvent } from '../../../event-types/src/index.js';
+import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
 import { anEvent } from './an-event.js';
 
@@ -11,9 +11,11 @@ export class FakeFeed implements Feed {
   readonly failures: unknown[] = [];
   #grown: () => void = () => undefined;
 
-  /** Appends events up to this seq. */
-  growTo(seq: number): void {
-    for (let next = (this.events.at(-1)?.seq ?? 0) + 1; next <= seq; next++) this.events.push(anEvent(next));
+  /** Appends events of a type up to this seq. */
+  growTo(seq: number, event: EventType = 'ticket.created'): void {
+    for (let next = (this.events.at(-1)?.seq ?? 0) + 1; next <= seq; next++) {
+      this.events.push({ ...anEvent(next), event } as GaplessEvent);
+    }
     this.#grown();
   }
 
@@ -36,7 +38,9 @@ export class FakeFeed implements Feed {
         });
       });
     }
-    const behind = this.events.filter(({ seq }) => seq > query.since);
+    const behind = this.events.filter(
+      ({ seq, event }) => seq > query.since && (query.event === undefined || event === query.event),
+    );
     const events = behind.slice(0, query.limit ?? 100);
     return {
       events,

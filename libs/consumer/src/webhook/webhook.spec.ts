@@ -48,6 +48,25 @@ describe('a webhook', () => {
     expect(handled).toEqual([7, 8, 9].flatMap((seq) => [`begins ${seq}`, `ends ${seq}`]));
   });
 
+  it.each([
+    { inOrder: true, ended: [1, 2] },
+    { inOrder: false, ended: [2, 1] },
+  ])('handles single events one after the other if it is asked to: $inOrder', async ({ inOrder, ended }) => {
+    const handled: number[] = [];
+    const handle = async ({ seq }: { readonly seq: number }) => {
+      // The first event takes longer.
+      for (let turns = seq === 1 ? 5 : 1; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+      handled.push(seq);
+    };
+    const webhook = aWebhook({ handle, inOrder });
+    for (const seq of [1, 2]) {
+      const reception = await webhook.receive(aPush(anEventJson(seq)));
+      if (reception.kind === 'taken') void reception.begin();
+    }
+    await webhook.idle();
+    expect(handled).toEqual(ended);
+  });
+
   it('says for each event which one for the endpoint came before it', async () => {
     const handled: unknown[] = [];
     const webhook = aWebhook({ handle: ({ seq }, { previousSequence }) => void handled.push([seq, previousSequence]) });

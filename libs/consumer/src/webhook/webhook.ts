@@ -48,6 +48,11 @@ export interface WebhookOptions {
    * events of a batch are handled one after the other, and so are batches.
    */
   readonly handle: (event: GaplessEvent, push: Push) => void | Promise<void>;
+  /**
+   * Whether single events are handled one after the other, too; false by default. Set it for an endpoint with `ordering`
+   * and no `batch`: its next push comes once the one before is answered, which can be before that is handled.
+   */
+  readonly inOrder?: boolean;
   /** Called when `handle` throws. The push is already accepted, so get the event from the feed. */
   readonly onError: (error: unknown, event: GaplessEvent) => void;
   /**
@@ -103,8 +108,8 @@ export class Webhook {
   readonly maxBodyBytes: number;
   readonly #options: WebhookOptions;
   readonly #working = new Set<Promise<void>>();
-  /** Settles once the events of all batches so far are handled. */
-  #batches: Promise<void> = Promise.resolve();
+  /** Settles once all pushes so far that are handled in order are done. */
+  #ordered: Promise<void> = Promise.resolve();
   readonly #onError: (error: unknown, event: GaplessEvent) => void;
   readonly #onRefused: (reason: RefusalReason, error?: unknown) => void;
 
@@ -159,9 +164,10 @@ export class Webhook {
   }
 
   #begin({ events, isBatch }: PushedEvents, push: Push): Promise<void> {
-    const before = isBatch ? this.#batches : undefined;
+    const isOrdered = isBatch || this.#options.inOrder === true;
+    const before = isOrdered ? this.#ordered : undefined;
     const work = this.#workOn(events, push, before).finally(() => this.#working.delete(work));
-    if (isBatch) this.#batches = work;
+    if (isOrdered) this.#ordered = work;
     this.#working.add(work);
     return work;
   }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import axios from 'axios';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { NewEvent } from '../events/new-event.js';
 import { Producer } from '../events/producer.js';
@@ -60,6 +61,23 @@ describe('a producer over HTTP', () => {
     const ids = await producer.emit(anEvent(1));
     expect(ids).toHaveLength(1);
     expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids, ids]);
+  });
+
+  it.each([
+    { timeoutMs: undefined, expected: 20_000 },
+    { timeoutMs: 3_000, expected: 3_000 },
+  ])('waits for $expected ms, longer than a busy Gapless takes by default', async ({ timeoutMs, expected }) => {
+    const timeouts: unknown[] = [];
+    const http = axios.create({
+      adapter: (config) => {
+        timeouts.push(config.timeout);
+        return Promise.resolve({ status: 202, statusText: '', headers: {}, data: {}, config });
+      },
+    });
+    const options = { baseUrl: 'http://127.0.0.1', apiKey: 'gk_1', http };
+    const sink = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
+    await new Producer(sink).emit(anEvent(1));
+    expect(timeouts).toEqual([expected]);
   });
 
   it('gives up after as many tries as it may take', async () => {

@@ -4,7 +4,13 @@ import type { EventSink } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
 
 /** `apiKey` needs `events:write`: a service key for all organizations, or the key of one organization. */
-export type HttpSinkOptions = ApiClientOptions;
+export interface HttpSinkOptions extends ApiClientOptions {
+  /** How long to wait for an answer, milliseconds; 20 s by default. */
+  readonly timeoutMs?: number;
+}
+
+/** A large request may take 15 s while Gapless is busy (contract 9). */
+const DEFAULT_TIMEOUT_MS = 20_000;
 
 /** The limits of the ingest operation, less 64 bytes for the frame of the list. */
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
@@ -17,7 +23,7 @@ export class HttpSink implements EventSink {
   readonly #api: ApiClient;
 
   constructor(options: HttpSinkOptions) {
-    this.#api = new ApiClient(options);
+    this.#api = new ApiClient({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
   }
 
   async send(events: readonly ReadyEvent[]): Promise<void> {
