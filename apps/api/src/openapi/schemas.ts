@@ -305,7 +305,10 @@ export const SCHEMAS: JsonObject = {
         duration_ms: COUNT,
         response_status: MAYBE_INTEGER,
         error: MAYBE_TEXT,
-        response_excerpt: { ...MAYBE_TEXT, description: 'The first KB of the response body.' },
+        response_excerpt: {
+          ...MAYBE_TEXT,
+          description: 'The first KB of the response body, without secrets that the push sent.',
+        },
         batch: {
           anyOf: [
             objectOf({ first_seq: { type: 'integer', minimum: 1 }, last_seq: { type: 'integer', minimum: 1 } }),

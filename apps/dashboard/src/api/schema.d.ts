@@ -2582,7 +2582,7 @@ export interface components {
                 duration_ms: number;
                 response_status: number | null;
                 error: string | null;
-                /** @description The first KB of the response body. */
+                /** @description The first KB of the response body, without secrets that the push sent. */
                 response_excerpt: string | null;
                 /** @description The first and last event of the request, if it was a batch. A failed one is an attempt of its first event alone. */
                 batch: {
