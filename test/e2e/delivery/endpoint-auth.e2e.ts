@@ -85,6 +85,30 @@ describe('auth of the kind oauth2', () => {
     for (const secret of ['hidden-secret', 'issued-1']) expect(everything).not.toContain(secret);
   });
 
+  it.concurrent.each([
+    ['oauth2', 'issued-1', async () => ({ auth: { ...CLIENT, token_url: (await aTokenServer()).url } })],
+    ['bearer', 'hidden-token', () => ({ auth: { type: 'bearer', token: 'hidden-token' } })],
+    ['basic', 'dTp4b3BlbiBzZXNhbWU', () => ({ auth: { type: 'basic', username: 'u', password: 'xopen sesame' } })],
+    ['a header', 'hidden-value', () => ({ headers: { 'X-Key': 'hidden-value' } })],
+  ])('and a server that repeats its request shows no secret of it: %s', async (_case, secret, settings) => {
+    const to = await suite.aSubscriber(await settings(), (request, response) => {
+      response.end(JSON.stringify(request.headers));
+    });
+    await to.operator.emit(...eventsOf(1));
+    const [delivery] = await allDelivered(to, 1);
+    const { headers } = to.receiver.received[0]!;
+    expect(JSON.stringify(headers)).toContain(secret);
+    const rows = await suite.query('select response_excerpt from delivery_attempts where delivery_id = $1', [
+      delivery!.id,
+    ]);
+    const { attempts_log: log } = await to.operator.delivery(to.endpoint.id, delivery!.id);
+    const everything = JSON.stringify([rows, log]);
+    expect(everything).toContain('[hidden]');
+    const signatures = ['x-service-signature', 'x-webhook-signature', 'webhook-signature'];
+    const sent = signatures.map((name) => /[\w+/-]{32,}/.exec(String(headers[name]))![0]);
+    for (const hidden of [secret, ...sent]) expect(everything).not.toContain(hidden);
+  });
+
   it.concurrent('holds for ordered endpoints and batches', async () => {
     const to = await aSubscriber(await aTokenServer(), { ordering: { by: 'endpoint', batch: 10 } });
     await to.operator.emit(...eventsOf(30));

@@ -7,6 +7,7 @@ import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
 import { PendingIngest } from '../../../apps/api/src/events/pending-ingest.js';
+import type { SeededSecrets } from '../../../apps/api/src/idempotency/seeded-secrets.js';
 import { IngestPace } from '../../../apps/api/src/rate-limits/ingest-pace.js';
 import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';
 import type { EndpointUrlCheck } from '../../../apps/api/src/webhooks/endpoint-url-check.js';
@@ -324,9 +325,10 @@ export class SimulatedProcess {
           const log = new LogMoments(connection, topics, config);
           const identifiers = { endpointId: newEndpointId } as unknown as Identifiers;
           const signingKeys = { ensure: () => Promise.resolve() } as unknown as SigningKeys;
+          const secrets = { bytes: () => NO_BYTES } as unknown as SeededSecrets;
           this.#api = {
             ingest,
-            create: new CreateWebhookController(endpoints, urls, log, identifiers, signingKeys, config, clock),
+            create: new CreateWebhookController(endpoints, urls, log, identifiers, signingKeys, secrets, config, clock),
             update: new UpdateWebhookController(endpoints, urls, log, signingKeys, appender, topics, clock),
           };
           break;

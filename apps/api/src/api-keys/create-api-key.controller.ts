@@ -5,7 +5,7 @@ import type { AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { CreateApiKeyDto } from './api-key.dto.js';
 import { NewApiKeys } from './new-api-keys.js';
@@ -23,7 +23,8 @@ export class CreateApiKeyController {
     @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,
     @Req() request: FastifyRequest,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
-    return { data: await this.keys.create(orgId, body, actor, keyOf(request)) };
+    return { data: await this.keys.create(orgId, body, actor, keyOf(request), seed) };
   }
 }

@@ -165,8 +165,10 @@ export class Recoveries extends RegularWork {
     try {
       await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
     } catch (error) {
-      // The caller learns of it and asks again, so nothing of this recovery may follow.
-      if (run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
+      // The process ends. The recovery is stored, and another process goes on with it.
+      const isEnding = this.#ending.signal.aborted;
+      // Otherwise the caller learns of it and asks again, so nothing of this recovery may follow.
+      if (isEnding || run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
       await this.records.end(recovery, worker, {
         status: 'failed',
         error: NOT_BEGUN,

@@ -250,15 +250,15 @@ export const SCHEMAS: JsonObject = {
     ...webhook,
     health: objectOf({
       ...endpointHealth,
-      delivered_24h: COUNT,
-      failed_attempts_24h: COUNT,
+      delivered_24h: { ...COUNT, description: 'Attempts that succeeded, among the latest 100,000.' },
+      failed_attempts_24h: { ...COUNT, description: 'Attempts that failed, among the latest 100,000.' },
       pending: { ...COUNT, description: 'Deliveries that wait for their next attempt, at most 10,000.' },
       oldest_pending_at: MAYBE_TIMESTAMP,
       last_success_at: MAYBE_TIMESTAMP,
       last_failure_at: MAYBE_TIMESTAMP,
       last_error: MAYBE_TEXT,
-      p50_ms: MAYBE_INTEGER,
-      p95_ms: MAYBE_INTEGER,
+      p50_ms: { ...MAYBE_INTEGER, description: 'How long half of the latest 1,000 attempts of 24 hours took at most.' },
+      p95_ms: { ...MAYBE_INTEGER, description: 'The same for 95 % of them.' },
     }),
   }),
   NewWebhook: bodySchema(CreateWebhookDto),
@@ -305,7 +305,10 @@ export const SCHEMAS: JsonObject = {
         duration_ms: COUNT,
         response_status: MAYBE_INTEGER,
         error: MAYBE_TEXT,
-        response_excerpt: { ...MAYBE_TEXT, description: 'The first KB of the response body.' },
+        response_excerpt: {
+          ...MAYBE_TEXT,
+          description: 'The first KB of the response body, without secrets that the push sent.',
+        },
         batch: {
           anyOf: [
             objectOf({ first_seq: { type: 'integer', minimum: 1 }, last_seq: { type: 'integer', minimum: 1 } }),

@@ -6,7 +6,7 @@ import { NewApiKeys } from '../api-keys/new-api-keys.js';
 import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { ManagedOrg } from './service-key.decorator.js';
 
 /**
@@ -24,7 +24,8 @@ export class CreateOrgApiKeyController {
     @ManagedOrg() orgId: OrgId,
     @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
-    return { data: await this.keys.create(orgId, body, actor, null) };
+    return { data: await this.keys.create(orgId, body, actor, null, seed) };
   }
 }

@@ -10,7 +10,7 @@ import { keyOf } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Callers } from '../http/callers.js';
 import { JsonBody } from '../http/json-body.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { ManagedOrg, ServiceKey } from '../orgs/service-key.decorator.js';
 import { CreatePortalSessionDto, DEFAULT_SECONDS } from './portal-session.dto.js';
 import { PortalSessions } from './portal-sessions.js';
@@ -33,6 +33,7 @@ export class CreatePortalSessionController {
     @JsonBody(CreatePortalSessionDto) body: CreatePortalSessionDto,
     @Req() request: FastifyRequest,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
     checkSessionScopes(keyOf(request), body.scopes);
     const { token, session } = await this.sessions.create(
@@ -45,6 +46,7 @@ export class CreatePortalSessionController {
         returnUrl: body.return_url ?? null,
       },
       actor,
+      seed,
     );
     return {
       data: {

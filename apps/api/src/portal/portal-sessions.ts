@@ -1,5 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { GaplessError, type ApiKeyId, type Clock, type OrgId, type PortalSessionId } from '#libs/domain';
+import {
+  derivedPortalSessionId,
+  GaplessError,
+  type ApiKeyId,
+  type Clock,
+  type OrgId,
+  type PortalSessionId,
+} from '#libs/domain';
 import {
   PortalSessionRecords,
   sha256OfSecret,
@@ -12,7 +19,8 @@ import { Identifiers } from '#libs/runtime';
 import { isInForce } from '../auth/api-key-authenticator.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import { SharedQuery } from '../http/shared-query.js';
-import { newLinkToken, newPortalToken } from './portal-token.js';
+import { SeededSecrets } from '../idempotency/seeded-secrets.js';
+import { linkToken, newPortalToken } from './portal-token.js';
 
 /** A link is for a page that opens now, so one that leaks later opens nothing. */
 const LINK_LIFETIME_MS = 15 * 60 * 1_000;
@@ -61,18 +69,25 @@ export class PortalSessions {
   constructor(
     private readonly records: PortalSessionRecords,
     private readonly identifiers: Identifiers,
+    private readonly secrets: SeededSecrets,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
     // Nothing is cached: once a session or its service key has ended, the next request is refused.
     this.#stored = new SharedQuery((tokens) => records.find(tokens));
   }
 
-  /** @returns the session, and the token of its link, which cannot be read again */
-  async create(serviceKeyId: ApiKeyId, grant: PortalGrant, actor: AuditActor) {
-    const token = newLinkToken();
+  /**
+   * @param seed that of the request: if an earlier attempt at it made the session, that one is returned
+   * @returns the session, and the token of its link, which cannot be read again
+   */
+  async create(serviceKeyId: ApiKeyId, grant: PortalGrant, actor: AuditActor, seed: string | null) {
+    const token = linkToken(this.secrets.bytes(seed, 'link of a portal session'));
     const nowMs = this.clock.now();
     const session = {
-      id: this.identifiers.portalSessionId(),
+      id:
+        seed === null
+          ? this.identifiers.portalSessionId()
+          : derivedPortalSessionId(this.secrets.seedOf(seed, 'id of a portal session')),
       orgId: grant.orgId,
       apiKeyId: serviceKeyId,
       linkSha256: sha256OfSecret(token),
@@ -83,8 +98,8 @@ export class PortalSessions {
       linkExpiresAt: new Date(nowMs + Math.min(LINK_LIFETIME_MS, grant.lifetimeMs)),
       expiresAt: new Date(nowMs + grant.lifetimeMs),
     };
-    await this.records.by(actor).create(session);
-    return { token, session };
+    const ends = await this.records.by(actor).create(session);
+    return { token, session: { ...session, ...ends } };
   }
 
   /**

@@ -5,9 +5,9 @@ const TOKEN_BYTES = 32;
 const LINK_TOKEN = /^gpl_[\w-]{43}$/;
 const BEARER = /^Bearer +(gpt_[\w-]{43})$/i;
 
-/** Returns the token of a link, which opens its session once. */
-export function newLinkToken(): string {
-  return `gpl_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
+/** Returns the token of a link, of these 32 bytes. It opens its session once. */
+export function linkToken(bytes: Buffer): string {
+  return `gpl_${bytes.toString('base64url')}`;
 }
 
 /** Returns the token that a tab keeps for its session. */

@@ -116,6 +116,18 @@ describe('the link to the portal', () => {
     expect((await ask('GET', '/external/webhooks', bearer(data.token))).status).toBe(200);
   });
 
+  it('is the same one if its request is repeated because the answer was lost', async () => {
+    const path = `/internal/orgs/${anOrgId()}/portal-sessions`;
+    const by = { 'x-api-key': service, 'idempotency-key': 'lost link' };
+    const first = await ask<LinkJson>('POST', path, by, { scopes: READER });
+    await store.query(
+      `update idempotency_keys set answer_ciphertext = null, leased_until = now() where key = 'lost link'`,
+    );
+    const again = await ask<LinkJson>('POST', path, by, { scopes: READER });
+    expect([again.status, again.data]).toEqual([201, first.data]);
+    expect((await open(linkToken(again.data))).status).toBe(200);
+  });
+
   it('opens the portal once, however many ask at the same time', async () => {
     const token = linkToken(await aLink());
     const answers = await Promise.all(Array.from({ length: 8 }, () => open(token)));

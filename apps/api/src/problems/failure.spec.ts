@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NotFoundException, PayloadTooLargeException } from '@nestjs/common';
 import { ERROR_CODES, GaplessError } from '#libs/domain';
+import { commitError, isPostgresAway } from '#libs/postgres';
 import { failureOf } from './failure.js';
 import { PROBLEM_TYPES } from './problem-types.js';
 import { problemOf } from './problem.js';
@@ -63,6 +64,15 @@ describe('a failure of a request', () => {
     expect(failure.code).toBe('unavailable');
     expect(failure.retryAfterSeconds).toBeGreaterThan(0);
     expect(failure.detail).not.toContain('10.1.2.3');
+  });
+
+  it('does not say that nothing was changed if a statement took too long, or a commit was not confirmed', () => {
+    const tooSlow = new Error('Query read timeout');
+    const [slow, lost] = [tooSlow, commitError(tooSlow)].map((error) => failureOf(error, isPostgresAway));
+    expect([slow?.code, lost?.code]).toEqual(['unavailable', 'unavailable']);
+    expect(slow?.detail).toMatch(/took too long/);
+    expect(lost?.detail).toMatch(/not known whether the change was made/);
+    for (const failure of [slow, lost]) expect(failure?.retryAfterSeconds).toBeGreaterThan(0);
   });
 
   it('leaks nothing of what nobody expected', () => {

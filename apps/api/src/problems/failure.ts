@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
+import { isQueryTimeout } from '#libs/postgres';
 import { INTERNAL_ERROR, type ProblemCode } from './problem-types.js';
 
 /** A failure in terms that a caller may see. */
@@ -20,6 +21,12 @@ const UNAVAILABLE: Failure = {
   detail: 'The service cannot reach its storage at the moment. Nothing was changed; try again.',
   problems: [],
   retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
+};
+
+const TOO_SLOW: Failure = {
+  ...UNAVAILABLE,
+  detail:
+    'The storage took too long to answer. Try again later. If it happens again, give the request id to the operator.',
 };
 
 const UNEXPECTED: Failure = {
@@ -73,5 +80,6 @@ export function failureOf(error: unknown, isUnavailable: (error: unknown) => boo
   }
   const status = frameworkStatus(error);
   if (status !== undefined && status >= 400 && status < 500) return refusedByFramework(status);
-  return status === 503 || isUnavailable(error) ? UNAVAILABLE : UNEXPECTED;
+  if (status !== 503 && !isUnavailable(error)) return UNEXPECTED;
+  return isQueryTimeout(error) ? TOO_SLOW : UNAVAILABLE;
 }

@@ -7,11 +7,12 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
+import { SeededSecrets } from '../idempotency/seeded-secrets.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { checkEventFilter } from './check-event-filter.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
-import { newSigningSecret } from './signing-secret.js';
+import { signingSecret } from './signing-secret.js';
 import { CreateWebhookDto, deliveryChangesOf, widgetIdsOf } from './webhook.dto.js';
 import { webhookWithSecretJson } from './webhook.presenter.js';
 
@@ -24,6 +25,7 @@ export class CreateWebhookController {
     private readonly log: LogMoments,
     private readonly identifiers: Identifiers,
     private readonly signingKeys: SigningKeys,
+    private readonly secrets: SeededSecrets,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -42,10 +44,10 @@ export class CreateWebhookController {
     await this.urls.checkAll(body);
     // Published from now on, and not only from the first push on.
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
-    const secret = newSigningSecret();
+    const secret = signingSecret(this.secrets.bytes(seed, 'signing secret'));
     const id = seed === null ? this.identifiers.endpointId() : derivedEndpointId(seed);
     if (seed !== null) {
-      // An earlier attempt at the request may have created it, and nobody has seen the secret of that.
+      // An earlier attempt at the request may have created it, with this secret.
       const change = { at: new Date(this.clock.now()), overlapsUntil: null };
       const created = await this.endpoints.by(actor).replaceSecret(orgId, id, secret, change);
       if (created !== undefined) return { data: webhookWithSecretJson(created, secret) };

@@ -23,7 +23,7 @@ export class GetWebhookController {
     if (endpoint === undefined) throw noSuchEndpoint();
     const nowMs = this.clock.now();
     const [health, recent] = await Promise.all([
-      this.health.read(orgId, id, nowMs),
+      this.health.read(orgId, id, nowMs, endpoint.settings),
       this.health.recent(orgId, nowMs, id),
     ]);
     return {

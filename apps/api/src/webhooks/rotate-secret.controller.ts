@@ -6,10 +6,11 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { OptionalJsonBody } from '../http/json-body.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
+import { SeededSecrets } from '../idempotency/seeded-secrets.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { RotateSecretDto } from './rotate-secret.dto.js';
-import { newSigningSecret } from './signing-secret.js';
+import { signingSecret } from './signing-secret.js';
 import { overlapJson, webhookWithSecretJson } from './webhook.presenter.js';
 
 /**
@@ -20,6 +21,7 @@ import { overlapJson, webhookWithSecretJson } from './webhook.presenter.js';
 export class RotateSecretController {
   constructor(
     private readonly endpoints: EndpointRecords,
+    private readonly secrets: SeededSecrets,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -32,8 +34,9 @@ export class RotateSecretController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @OptionalJsonBody(RotateSecretDto) { overlap_seconds: overlapSeconds = 0 }: RotateSecretDto,
     @Actor() actor: AuditActor,
+    @Seed() seed: string | null,
   ) {
-    const secret = newSigningSecret();
+    const secret = signingSecret(this.secrets.bytes(seed, 'signing secret'));
     const nowMs = this.clock.now();
     const overlapsUntil = overlapSeconds === 0 ? null : new Date(nowMs + overlapSeconds * 1_000);
     const endpoint = await this.endpoints

@@ -1,8 +1,4 @@
-import { randomBytes } from 'node:crypto';
-
-const SECRET_BYTES = 32;
-
-/** A new signing secret (contract 2.2). */
-export function newSigningSecret(): string {
-  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+/** Returns the signing secret of these 32 bytes (contract 2.2). */
+export function signingSecret(bytes: Buffer): string {
+  return `whsec_${bytes.toString('base64')}`;
 }

@@ -1,5 +1,5 @@
 import { Controller, Inject, Param, Patch } from '@nestjs/common';
-import type { Clock, EndpointId, OrgId } from '#libs/domain';
+import { GaplessError, type Clock, type EndpointId, type OrgId } from '#libs/domain';
 import {
   EndpointRecords,
   SigningKeys,
@@ -12,7 +12,6 @@ import { CLOCK, TOPICS } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { checkSelection } from './check-event-filter.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
@@ -62,13 +61,25 @@ export class UpdateWebhookController {
     const isActive = becomes === undefined ? undefined : { becomes, logEnd: await this.log.endOf(orgId) };
     const atMs = this.clock.now();
     const changes = changesOf(body, isActive);
-    // Disabling ends pending deliveries. A fact records it, so that its order among the attempts is known.
-    const disabled = ({ activation }: EndpointRecord) =>
-      appendOrRefuse(this.appender, [
-        factRecord(this.topics.deliveries, { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs }),
-      ]);
+    // Disabling ends pending deliveries. A fact records it, so that its order among the attempts is known. The brokers may
+    // have the fact although the append failed, so the endpoint is disabled all the same: it would end the deliveries of
+    // an active endpoint.
+    const failures: unknown[] = [];
+    const disabled = async ({ activation }: EndpointRecord) => {
+      const fact = { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs } as const;
+      await this.appender.append([factRecord(this.topics.deliveries, fact)]).catch((error: unknown) => {
+        failures.push(error);
+      });
+    };
     const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), disabled, checkSelection);
     if (updated === undefined) throw noSuchEndpoint();
+    if (failures.length > 0) {
+      throw new GaplessError(
+        'unavailable',
+        'The endpoint is disabled. The log did not confirm it, so its pending deliveries may end later, each when it is due.',
+        { cause: failures[0] },
+      );
+    }
     return { data: webhookJson(updated) };
   }
 }

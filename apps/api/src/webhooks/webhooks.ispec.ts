@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId, OrgId } from '#libs/domain';
+import { Appender } from '#libs/kafka-log';
 import { ApiKeyRecords, parseApiKey, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient, type Webhook } from '../../../../test/support/api-client.js';
@@ -140,6 +141,24 @@ describe('webhook endpoints over HTTP', () => {
     });
     expect(await changes).toMatchObject({ status: 401 });
     expect(await owner.webhook(id)).toMatchObject({ url: HOOK.url });
+  });
+
+  it('are disabled even if nobody knows whether the log has it: it would end their deliveries', async () => {
+    const org = await anOrg();
+    const { id } = await org.createWebhook(HOOK);
+    const appender = app.app.get(Appender);
+    const append = appender.append.bind(appender);
+    const lost = jest.spyOn(appender, 'append').mockImplementationOnce(async (records) => {
+      await append(records);
+      throw new Error('the acknowledgement is lost');
+    });
+    const { status, text } = await org.request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
+    lost.mockRestore();
+    expect([status, (JSON.parse(text) as { detail: string }).detail]).toEqual([
+      503,
+      expect.stringMatching(/^The endpoint is disabled\./),
+    ]);
+    expect(await org.webhook(id)).toMatchObject({ is_active: false, health: { disabled_reason: 'operator' } });
   });
 
   it('of other orgs get the same answer as endpoints that do not exist', async () => {

@@ -2319,7 +2319,9 @@ export interface components {
                 /** Format: date-time */
                 disabled_at: string | null;
                 disabled_reason: string | null;
+                /** @description Attempts that succeeded, among the latest 100,000. */
                 delivered_24h: number;
+                /** @description Attempts that failed, among the latest 100,000. */
                 failed_attempts_24h: number;
                 /** @description Deliveries that wait for their next attempt, at most 10,000. */
                 pending: number;
@@ -2330,7 +2332,9 @@ export interface components {
                 /** Format: date-time */
                 last_failure_at: string | null;
                 last_error: string | null;
+                /** @description How long half of the latest 1,000 attempts of 24 hours took at most. */
                 p50_ms: number | null;
+                /** @description The same for 95 % of them. */
                 p95_ms: number | null;
             };
         };
@@ -2599,7 +2603,7 @@ export interface components {
                 duration_ms: number;
                 response_status: number | null;
                 error: string | null;
-                /** @description The first KB of the response body. */
+                /** @description The first KB of the response body, without secrets that the push sent. */
                 response_excerpt: string | null;
                 /** @description The first and last event of the request, if it was a batch. A failed one is an attempt of its first event alone. */
                 batch: {

@@ -87,6 +87,20 @@ describe('an attempt by HTTP', () => {
     ]);
   });
 
+  it('names what its answer must not repeat: signatures and the headers of the endpoint', async () => {
+    outcome = answered(200);
+    const headers = { authorization: 'Bearer abc', 'x-tenant': 'acme' };
+    const destination = aDestination((request) => {
+      posts.push(request);
+      return Promise.resolve(outcome);
+    });
+    await destination.attempt(due, { ...TARGET, headers }, new AbortController().signal);
+    expect(posts[0]?.secretHeaders).toEqual({
+      signatures: ['x-service-signature', 'x-webhook-signature', 'webhook-signature'],
+      values: ['authorization', 'x-tenant'],
+    });
+  });
+
   it.each([200, 201, 204, 299])('succeeds with %d (contract 4.1)', async (status) => {
     outcome = answered(status);
     expect(await attempt()).toEqual({

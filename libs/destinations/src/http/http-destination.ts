@@ -14,7 +14,7 @@ import { attemptTraceParent } from '../attempt-trace-parent.js';
 import type { AccessTokens } from './oauth/access-tokens.js';
 import type { PushRequest } from './push/push-attempt.js';
 import type { PushClient } from './push/push-client.js';
-import { callbackHeaders, pushHeaders } from './push/push-headers.js';
+import { callbackHeaders, pushHeaders, SIGNATURE_HEADERS } from './push/push-headers.js';
 import { keepSignatures } from './push/kept-signatures.js';
 
 const METHOD = { 'http.request.method': 'POST' };
@@ -77,6 +77,7 @@ export class HttpDestination implements Destination {
     const posted = await this.client.postNow({
       url: target.url,
       ...this.#messageOf(due, target),
+      secretHeaders: { signatures: SIGNATURE_HEADERS, values: Object.keys(target.headers ?? {}) },
       identity: certificate && { ...certificate, endpointId: due.delivery.endpointId },
       needsBody: isBatch,
       timeoutMs,

@@ -96,6 +96,16 @@ export function derivedEndpointId(seed: string): EndpointId {
   return `whe_${base32(hash('sha256', seed, 'buffer'))}` as EndpointId;
 }
 
+/** Returns the id of the API key that a request creates. It depends on the seed alone. */
+export function derivedApiKeyId(seed: string): ApiKeyId {
+  return `gk_${base32(hash('sha256', seed, 'buffer'))}` as ApiKeyId;
+}
+
+/** Returns the id of the portal session that a request creates. It depends on the seed alone. */
+export function derivedPortalSessionId(seed: string): PortalSessionId {
+  return `gps_${base32(hash('sha256', seed, 'buffer'))}` as PortalSessionId;
+}
+
 /** Returns an event id that depends on the key and the text alone. It cannot be computed without the key. */
 export function keyedEventId(key: Buffer, text: string): EventId {
   return `evt_${base32(createHmac('sha256', key).update(text).digest())}` as EventId;

@@ -74,6 +74,9 @@ async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey):
   return runner.manager.count(ApiKeyEntity, { where: unexpired });
 }
 
+const COLUMNS = `id, org_id as "orgId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
+  revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
+
 /** The API keys of all orgs, because a key is looked up before its org is known. */
 export class ApiKeyRecords {
   constructor(
@@ -122,6 +125,12 @@ export class ApiKeyRecords {
     });
   }
 
+  /** Returns the key; `undefined` if there is none. */
+  async find(id: ApiKeyId): Promise<ApiKeyRecord | undefined> {
+    const [found] = await this.store.query<ApiKeyRecord>(`select ${COLUMNS} from api_keys where id = $1`, [id]);
+    return found;
+  }
+
   /**
    * Lists keys, oldest first; `null` lists the service keys, no argument lists all.
    * @param limit the largest number of keys: valid ones come before others, and new ones before old ones
@@ -130,9 +139,7 @@ export class ApiKeyRecords {
     const condition = orgId === undefined ? 'true' : orgId === null ? 'org_id is null' : 'org_id = $2';
     return this.store.query<ApiKeyRecord>(
       `select * from (
-         select id, org_id as "orgId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
-           revoked_at as "revokedAt", last_used_at as "lastUsedAt"
-         from api_keys where ${condition}
+         select ${COLUMNS} from api_keys where ${condition}
          order by (revoked_at is null and (expires_at is null or expires_at > now())) desc, created_at desc, id desc
          limit $1
        ) listed order by "createdAt", id`,

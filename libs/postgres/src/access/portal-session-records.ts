@@ -74,9 +74,14 @@ export class PortalSessionRecords {
     return new PortalSessionRecords(this.store, actor);
   }
 
-  /** Stores a session that its link will open, and deletes ended ones so that they do not pile up. */
-  async create(session: NewPortalSession): Promise<void> {
-    await this.store.transaction(async (runner) => {
+  /**
+   * Stores a session that its link will open, and deletes ended ones so that they do not pile up. A session that is stored
+   * already stays unchanged: the request was repeated.
+   * @returns when the stored session ends
+   */
+  async create(session: NewPortalSession): Promise<Pick<NewPortalSession, 'linkExpiresAt' | 'expiresAt'>> {
+    const { linkExpiresAt, expiresAt } = session;
+    return this.store.transaction(async (runner) => {
       await runner.query(
         `with ended as (
            delete from portal_sessions where id in (
@@ -88,10 +93,10 @@ export class PortalSessionRecords {
          ) select 1`,
         [session.createdAt, PRUNE_ROWS],
       );
-      await runner.query(
+      const stored = (await runner.query(
         `insert into portal_sessions
            (id, org_id, api_key_id, link_sha256, scopes, user_label, return_url, created_at, link_expires_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (id) do nothing returning 1`,
         [
           session.id,
           session.orgId,
@@ -101,20 +106,28 @@ export class PortalSessionRecords {
           session.userLabel,
           session.returnUrl,
           session.createdAt,
-          session.linkExpiresAt,
-          session.expiresAt,
+          linkExpiresAt,
+          expiresAt,
         ],
-      );
+      )) as unknown[];
+      if (stored.length === 0) {
+        const [earlier] = (await runner.query(
+          'select link_expires_at as "linkExpiresAt", expires_at as "expiresAt" from portal_sessions where id = $1',
+          [session.id],
+        )) as Pick<NewPortalSession, 'linkExpiresAt' | 'expiresAt'>[];
+        return earlier ?? { linkExpiresAt, expiresAt };
+      }
       await appendAudit(runner, this.actor, {
         orgId: session.orgId,
         action: 'portal_session.created',
         target: session.id,
         details: {
           scopes: session.scopes,
-          expires_at: session.expiresAt.toISOString(),
+          expires_at: expiresAt.toISOString(),
           ...(session.userLabel === null ? {} : { user_label: session.userLabel }),
         },
       });
+      return { linkExpiresAt, expiresAt };
     });
   }
 

@@ -16,6 +16,17 @@ export class FeedServerAwayError extends GaplessError {
   }
 }
 
+/** The server may have committed the transaction, but did not say so. */
+export class CommitLostError extends GaplessError {
+  constructor(cause: unknown) {
+    super(
+      'unavailable',
+      'The storage did not confirm the end of the request. It is not known whether the change was made. Look, or repeat the request with its Idempotency-Key.',
+      { cause },
+    );
+  }
+}
+
 /** Something was asked before the store was opened, or after it was closed. */
 export class StoreNotOpenError extends Error {
   override readonly name = 'StoreNotOpenError';
@@ -38,13 +49,29 @@ const AWAY_ERRORS = new Set([
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
 ]);
 
+/** Whether the statement was not sent, because the connection had been lost before it. */
+function wasNotSent(error: Error): boolean {
+  return error.name === 'QueryRunnerAlreadyReleasedError';
+}
+
+/** Whether the server did not answer the statement in time. It may be busy with it. */
+export function isQueryTimeout(error: unknown): boolean {
+  return types.isNativeError(error) && error.message.includes('Query read timeout');
+}
+
+/** Returns the error of a `commit`, as callers see it. */
+export function commitError(error: unknown): unknown {
+  return isPostgresAway(error) && !wasNotSent(error as Error) ? new CommitLostError(error) : error;
+}
+
 /** Whether the error means that Postgres cannot be used at the moment, not that it refused the statement. */
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
+  if (error instanceof CommitLostError || isQueryTimeout(error) || wasNotSent(error)) return true;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
-  return /Connection terminated|Query read timeout|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+  return /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
 }

@@ -7,8 +7,9 @@ import { createLogger } from '#libs/runtime';
 import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { aTcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { InstallationRows } from './installation-row.js';
-import { isPostgresAway } from './postgres-away.js';
+import { CommitLostError, isPostgresAway } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
 import { aTestStore, storeOf } from '../testing/a-test-store.js';
@@ -93,7 +94,50 @@ describe('a transaction that was given up while the server still worked on it', 
   });
 });
 
+describe('a commit that the server does not confirm', () => {
+  it('leaves it unknown whether there was a change, and counts as away', async () => {
+    const way = await aTcpProxy(shared.url);
+    await way.open();
+    const far = new Store({
+      databaseUrl: way.url,
+      applicationName: 'far',
+      logger: createLogger('silent', 'test'),
+      migratesWhenOpened: false,
+      queryTimeoutMs: 2_000,
+    });
+    await far.open(() => undefined);
+    try {
+      const lost: unknown = await far
+        .transaction(async (runner) => {
+          await runner.query(`insert into notes values ('perhaps')`);
+          way.freeze();
+        })
+        .catch((error: unknown) => error);
+      expect(lost).toBeInstanceOf(CommitLostError);
+      expect(isPostgresAway(lost)).toBe(true);
+    } finally {
+      await way.close();
+      await far.close();
+    }
+  });
+});
+
 describe('a connection that is lost while it is lent', () => {
+  it.each(['select 1', 'commit'])('counts as away for the next statement, here %s, which was not sent', async (sql) => {
+    const lost: unknown = await store
+      .transaction(async (runner) => {
+        const [own] = (await runner.query('select pg_backend_pid() as pid')) as { pid: number }[];
+        await shared.store.query('select pg_terminate_backend($1, 5000)', [own!.pid]);
+        await eventually(() => {
+          expect(runner.isReleased).toBe(true);
+        });
+        if (sql !== 'commit') await runner.query(sql);
+      })
+      .catch((error: unknown) => error);
+    expect(lost).toMatchObject({ name: 'QueryRunnerAlreadyReleasedError' });
+    expect(isPostgresAway(lost)).toBe(true);
+  });
+
   it('has a listener for errors, so that the process does not end', async () => {
     const pool = (store.dataSource.driver as PostgresDriver).master as Pool;
     const listeners: number[] = [];

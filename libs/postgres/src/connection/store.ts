@@ -12,7 +12,7 @@ import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
-import { awayReason, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import { awayReason, commitError, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { refuseUnfit } from './refuse-unfit.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
@@ -420,7 +420,9 @@ export class Store {
         // It has several statements: one that fails leaves a transaction that has begun.
         await runner.query(begin);
         const result = await act(runner);
-        await runner.query('commit');
+        await runner.query('commit').catch((error: unknown) => {
+          throw commitError(error);
+        });
         return result;
       } catch (error) {
         if (!isPostgresAway(error)) await runner.query('rollback').catch(discard);

@@ -1,10 +1,11 @@
-import type { EndpointId, OrgId } from '#libs/domain';
+import { batchLimit, type DeliverySettings, type EndpointId, type OrgId } from '#libs/domain';
 import { pendingOf } from '../deliveries/pending-of.js';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** The health of an endpoint, from its attempts of the last day and its pending ones (contract 3.1). */
 export interface EndpointHealthRecord {
+  /** Attempts that succeeded and that failed, among the latest 100,000. */
   readonly delivered24h: number;
   readonly failedAttempts24h: number;
   /** At most 10,000. */
@@ -13,7 +14,7 @@ export interface EndpointHealthRecord {
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
   readonly lastError: string | null;
-  /** The duration of attempts, failed ones included, milliseconds; `null` without any. */
+  /** The duration of the latest 1,000 attempts, failed ones included, milliseconds; `null` without any. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }
@@ -34,6 +35,8 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 /** A burst must not make the health of an endpoint expensive: only the latest deliveries count. */
 const RECENT = 1_000;
+/** How many attempts are counted. A busy endpoint has millions a day. */
+const COUNTED = 100_000;
 
 /** Reads the health of endpoints. */
 export class EndpointHealthReader {
@@ -75,21 +78,38 @@ export class EndpointHealthReader {
     );
   }
 
-  async read(orgId: OrgId, id: EndpointId, nowMs: number): Promise<EndpointHealthRecord> {
+  /** @param settings those of the endpoint: a batch can fail although it was answered with 2xx */
+  async read(
+    orgId: OrgId,
+    id: EndpointId,
+    nowMs: number,
+    settings: Partial<DeliverySettings> = {},
+  ): Promise<EndpointHealthRecord> {
+    // The response is in the index, the error is only in the table, where the attempts are scattered.
+    const isDelivered =
+      batchLimit(settings) === null ? '(response_status between 200 and 299) is true' : 'error is null';
     const [row] = await this.store.forOrg(
       orgId,
       async (runner) =>
         (await runner.query(
-          `select recent.delivered_24h, recent.failed_attempts_24h, recent.p50_ms, recent.p95_ms,
+          `select counts.delivered_24h, counts.failed_attempts_24h, durations.p50_ms, durations.p95_ms,
              waiting.pending, waiting.oldest_pending_at, h.last_success_at, h.last_failure_at, h.last_error
            from (
-             select
-               (count(distinct delivery_id) filter (where error is null))::int as delivered_24h,
-               (count(*) filter (where error is not null))::int as failed_attempts_24h,
-               percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
+             select (count(*) filter (where is_delivered))::int as delivered_24h,
+               (count(*) filter (where not is_delivered))::int as failed_attempts_24h
+             from (
+               select ${isDelivered} as is_delivered from delivery_attempts
+               where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${COUNTED}
+             ) counted
+           ) counts
+           cross join (
+             select percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
                percentile_disc(0.95) within group (order by duration_ms) as p95_ms
-             from delivery_attempts where endpoint_id = $1 and started_at >= $2
-           ) recent
+             from (
+               select duration_ms from delivery_attempts
+               where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${RECENT}
+             ) measured
+           ) durations
            cross join ${pendingOf('$1')} waiting
            left join endpoint_health h on h.endpoint_id = $1`,
           [id, new Date(nowMs - DAY_MS)],

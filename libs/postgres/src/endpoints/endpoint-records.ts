@@ -447,7 +447,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`; an older one does not.
+   * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`; an older one does not. If
+   * it is the secret already, nothing changes: the request was repeated.
    * @returns the endpoint; `undefined` if there is none
    */
   async replaceSecret(
@@ -457,23 +458,41 @@ export class EndpointRecords {
     { at, overlapsUntil }: { readonly at: Date; readonly overlapsUntil: Date | null },
   ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
-      await runner.manager.update(
-        EndpointEntity,
-        { id, kind: 'webhook' },
-        {
-          secretCiphertext: this.cipher.encrypt(secret),
-          secretChangedAt: at,
-          previousSecretCiphertext: previous,
-          previousSecretUntil: overlapsUntil,
-        },
-      );
+      const [stored] = (await runner.query(
+        `select secret_ciphertext as ciphertext from endpoints where id = $1 and kind = 'webhook' for no key update`,
+        [id],
+      )) as { ciphertext: Buffer }[];
+      if (stored === undefined) return undefined;
+      const isSame = this.#isSecret(stored.ciphertext, secret);
+      if (!isSame) {
+        const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
+        await runner.manager.update(
+          EndpointEntity,
+          { id, kind: 'webhook' },
+          {
+            secretCiphertext: this.cipher.encrypt(secret),
+            secretChangedAt: at,
+            previousSecretCiphertext: previous,
+            previousSecretUntil: overlapsUntil,
+          },
+        );
+      }
       const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
       if (row === undefined) return undefined;
+      if (isSame) return toRecord(row);
       const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
       await appendAudit(runner, this.actor, { orgId, action: 'endpoint.secret_rotated', target: id, details });
       return toRecord(row);
     });
+  }
+
+  /** Whether the ciphertext is that of the secret. One that cannot be decrypted any more is not, and can be replaced. */
+  #isSecret(ciphertext: Buffer, secret: string): boolean {
+    try {
+      return this.cipher.decrypt(ciphertext) === secret;
+    } catch {
+      return false;
+    }
   }
 
   /** Ends the overlap of two secrets early; does nothing without one. @returns whether the endpoint exists */

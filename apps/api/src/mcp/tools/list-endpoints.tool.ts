@@ -41,7 +41,7 @@ export class ListEndpointsTool {
       const recent = await this.health.recent(orgId, this.clock.now());
       const shown: object[] = [];
       for (const endpoint of listed) {
-        const health = await this.health.read(orgId, endpoint.id, this.clock.now());
+        const health = await this.health.read(orgId, endpoint.id, this.clock.now(), endpoint.settings);
         shown.push({ ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health, recent.get(endpoint.id)) });
       }
       return untrusted(JSON.stringify({ endpoints: shown, has_more: from + limit < all.length }));

@@ -4,6 +4,7 @@ import type { Connection } from './connection.js';
 import { EgressProxyAwayError } from '../proxy/egress-proxy.js';
 import type { PushOutcome, PushRequest } from './push-attempt.js';
 import { retryAfterMs } from './answer/retry-after.js';
+import { sentSecrets } from './answer/sent-secrets.js';
 import { MAX_EXCERPT_BYTES, responseExcerpt, responseText } from './answer/response-excerpt.js';
 import {
   BODY_TOO_LONG,
@@ -32,6 +33,7 @@ export interface Exchanged {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly startedAtMs: number;
+  readonly headers: Readonly<Record<string, string>>;
   /** Monotonic: the clock may be set meanwhile. */
   readonly #beganAt = performance.now();
   readonly #timer: NodeJS.Timeout;
@@ -49,6 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     readonly resolve: (exchanged: Exchanged) => void,
   ) {
     this.startedAtMs = clock.now();
+    this.headers = request.headers(this.startedAtMs);
     this.#timer = setTimeout(() => {
       this.#end({ error: 'timeout', detail: timeoutDetail(this.#phase, request.timeoutMs) });
     }, request.timeoutMs);
@@ -109,6 +112,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     return isAccepted && this.request.needsBody === true;
   }
 
+  get #excerpt(): string {
+    const { secretHeaders } = this.request;
+    // Most answers have no body.
+    if (secretHeaders === undefined || this.#start.length === 0) return responseExcerpt(this.#start);
+    return responseExcerpt(this.#start, sentSecrets(this.headers, secretHeaders));
+  }
+
   #elapsedMs(): number {
     return Math.round(performance.now() - this.#beganAt);
   }
@@ -133,7 +143,7 @@ class Exchange implements Dispatcher.DispatchHandler {
               startedAtMs: this.startedAtMs,
               status: this.#status,
               durationMs: this.#durationMs,
-              responseExcerpt: responseExcerpt(this.#start),
+              responseExcerpt: this.#excerpt,
               ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
@@ -153,8 +163,8 @@ export function exchange(connection: Connection, path: string, request: PushRequ
   }
   return new Promise((resolve) => {
     const handler = new Exchange(connection, request, clock, resolve);
-    const headers = request.headers(handler.startedAtMs);
     const { method = 'POST' } = request;
+    const { headers } = handler;
     connection.dispatch({ path, method, headers, body: method === 'GET' ? null : request.body }, handler);
   });
 }

@@ -1,4 +1,5 @@
 import type { ClientCertificate, EndpointId } from '#libs/domain';
+import type { SecretHeaders } from './answer/sent-secrets.js';
 
 /** Why no answer came in time, or not all of it (contract 6.3). */
 export type PushError = 'timeout' | 'dns' | 'connect' | 'tls' | 'blocked_address';
@@ -13,7 +14,7 @@ export type PushOutcome = {
       readonly status: number;
       /** From the start of the connection (or of the request on a kept one) to the response headers, milliseconds. */
       readonly durationMs: number;
-      /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters. */
+      /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters and secrets of the request. */
       readonly responseExcerpt: string;
       /** The whole body, if the request asked for it and the status is 2xx; at most 16 KiB on the wire. */
       readonly body?: string;
@@ -42,6 +43,8 @@ export interface PushRequest {
    * sets `content-length`, `host` and `connection`.
    */
   readonly headers: (startedAtMs: number) => Readonly<Record<string, string>>;
+  /** Those that the excerpt of the answer does not repeat. Many servers show a request in their answer. */
+  readonly secretHeaders?: SecretHeaders;
   /** Presented in the handshake. No other endpoint gets the connection, and no other certificate. */
   readonly identity?: ClientIdentity | undefined;
   /** Default: `POST`. A `GET` has no body. */

@@ -179,6 +179,17 @@ describe('an answer', () => {
     expect(excerpt).not.toContain('\u0000');
   });
 
+  it('that repeats a secret of the request is shown without it', async () => {
+    const server = await receiver(answer('HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{"got":"let-me-in!"}'));
+    const outcome = await client().post(
+      aRequest(server, {
+        headers: () => ({ 'x-key': 'let-me-in!' }),
+        secretHeaders: { signatures: [], values: ['x-key'] },
+      }),
+    );
+    expect(outcome).toMatchObject({ status: 200, responseExcerpt: '{"got":"[hidden]"}' });
+  });
+
   it('whose body never ends is cut at 16 KiB, and the connection is dropped', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     let sent = 0;

@@ -1,3 +1,5 @@
+import { withoutSecrets } from './sent-secrets.js';
+
 /** The longest excerpt, in bytes of UTF-8. */
 export const MAX_EXCERPT_BYTES = 1024;
 
@@ -21,13 +23,15 @@ function cut(text: string): string {
 /**
  * Returns the start of a response body as text that is safe to show and store. Control characters and invalid UTF-8
  * become U+FFFD. A compressed body is not unpacked.
+ * @param secrets texts that it does not show, the longest first
  */
-export function responseExcerpt(chunks: readonly Buffer[]): string {
+export function responseExcerpt(chunks: readonly Buffer[], secrets: readonly string[] = []): string {
   if (chunks.length === 0) return '';
   const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
   // Take four more bytes than fit, so that the character at the cut is complete when it is dropped.
   const text = decoder.decode(bytes.subarray(0, MAX_EXCERPT_BYTES + 4)).replaceAll('\r\n', '\n');
-  return cut(text.replace(CONTROLS, '\ufffd'));
+  const isCut = bytes.length >= MAX_EXCERPT_BYTES;
+  return cut(withoutSecrets(text.replace(CONTROLS, '\ufffd'), secrets, isCut));
 }
 
 /** Returns a whole response body as text, without a byte order mark. Invalid UTF-8 becomes U+FFFD. */

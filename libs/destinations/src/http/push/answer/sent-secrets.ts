@@ -1,0 +1,62 @@
+/** Stands for a secret in an excerpt. It is not longer than the shortest text that it stands for. */
+const HIDDEN = '[hidden]';
+/** Shorter values are in many texts by chance, such as `1` or `prod`. Nobody could read an excerpt without them. */
+const SHORTEST = HIDDEN.length;
+/** A signature in a header: hexadecimal or base64. The rest of the header, such as the time, is no secret. */
+const SIGNATURE = /[\w+/-]{32,}/g;
+
+/** Which headers of a push are secret, by their names in lower case. */
+export interface SecretHeaders {
+  readonly signatures: readonly string[];
+  /** The headers whose whole values are secret. */
+  readonly values: readonly string[];
+}
+
+/** Returns the texts that no excerpt may repeat, the longest first. */
+export function sentSecrets(sent: Readonly<Record<string, string>>, secret: SecretHeaders): readonly string[] {
+  const texts = [
+    ...secret.signatures.flatMap((name) => sent[name]?.match(SIGNATURE) ?? []),
+    ...secret.values.flatMap((name) => valuesIn(name, sent[name] ?? '')),
+  ];
+  const forms = new Set(texts.filter(({ length }) => length >= SHORTEST).flatMap(formsOf));
+  return [...forms].sort((one, other) => other.length - one.length);
+}
+
+/** Returns the value, and the parts of it that servers show alone. */
+function valuesIn(name: string, value: string): readonly string[] {
+  if (name !== 'authorization') return [value];
+  const [scheme = '', ...rest] = value.split(' ');
+  const credentials = rest.join(' ');
+  if (scheme.toLowerCase() !== 'basic') return [value, credentials];
+  const pair = Buffer.from(credentials, 'base64').toString();
+  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
+}
+
+const IN_HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Returns the text as it is, in JSON, in HTML and in a URL. */
+function formsOf(text: string): readonly string[] {
+  const json = JSON.stringify(text).slice(1, -1);
+  const html = text.replace(/[&<>"]/g, (character) => IN_HTML[character] ?? character);
+  const apostrophes = ['&#39;', '&#039;', '&#x27;'].map((escaped) => html.replaceAll("'", escaped));
+  return [text, json, json.replaceAll('/', String.raw`\/`), html, ...apostrophes, encodeURIComponent(text)];
+}
+
+/**
+ * Returns the text without these secrets.
+ * @param secrets the longest first
+ * @param isCut whether the text may end within one, of which any start is then hidden, too
+ */
+export function withoutSecrets(text: string, secrets: readonly string[], isCut: boolean): string {
+  const whole = secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
+  const shortest = isCut ? 1 : SHORTEST;
+  const started = Math.max(0, ...secrets.map((secret) => lengthOfStart(whole, secret)));
+  return started < shortest ? whole : whole.slice(0, -started) + HIDDEN;
+}
+
+/** Returns how much of the secret the text ends with. */
+function lengthOfStart(text: string, secret: string): number {
+  let length = Math.min(text.length, secret.length - 1);
+  while (length > 0 && !text.endsWith(secret.slice(0, length))) length--;
+  return length;
+}
