@@ -20,6 +20,7 @@ import {
 import type { GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
+import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
@@ -148,6 +149,30 @@ it('says which seqs of which org are gone for good, when neither Kafka nor Postg
   await start();
   await emit(1);
   await untilFed(7);
+}, 120_000);
+
+it('puts back more events than it reads at once, with their bytes and seqs', async () => {
+  for (let sent = 0; sent < 600; sent += 100) await emit(100);
+  await untilFed(600);
+  const before = await api.feed();
+  await app.stop();
+  await connection.withAdmin((admin) => admin.deleteTopics({ topics: ['inbox', 'log', 'sequences'].map(topic) }));
+  await start();
+  await app.stop();
+  const dry = await runCommand(repairCommand, gapless.environment);
+  expect(dry.lines).toEqual(
+    expect.arrayContaining([
+      '  the log ends at 0; 600 events go back from Postgres:',
+      `    org ${orgId}: seq 1 to 600`,
+    ]),
+  );
+  await expectApplied();
+  await start();
+  await emit(1);
+  await untilFed(601);
+  expect((await api.feed()).slice(0, 600)).toEqual(before);
+  const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
+  expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
 }, 120_000);
 
 it.each([

@@ -15,6 +15,10 @@ interface KubernetesObject {
   readonly [member: string]: unknown;
 }
 
+interface PodOwner {
+  readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } };
+}
+
 const { hadolint, kubernetesTools, kubernetesSchemas } = outsideClientPaths(ROOT);
 const KUBERNETES = /[\d.]+$/.exec(kubernetesSchemas)![0];
 const REQUIRED = {
@@ -195,6 +199,20 @@ describe('the Helm chart', () => {
     for (const object of objects.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))) {
       expect(object['spec']).toMatchObject({ template: { spec: { imagePullSecrets: [{ name: 'registry' }] } } });
     }
+  });
+
+  itUnless(LACKS.kubernetesTools, 'keeps the version of a stage during an upgrade', async () => {
+    const rendered = await chart({ ...REQUIRED, 'image.tag': '0.2.0', 'stages.api.tag': '0.1.0' });
+    await checkManifests(rendered);
+    const images = objectsIn(rendered).flatMap(({ kind, metadata, spec }) => {
+      if (!['Deployment', 'Job'].includes(kind)) return [];
+      const { template } = spec as PodOwner;
+      return template.spec.containers.map(({ image }) => [metadata.name, image.split(':').at(-1)]);
+    });
+    expect(Object.fromEntries(images)).toEqual({
+      'mine-migrate-1': '0.2.0',
+      ...Object.fromEntries(STAGE_NAMES.map((stage) => [`mine-${stage}`, stage === 'api' ? '0.1.0' : '0.2.0'])),
+    });
   });
 
   itUnless(LACKS.kubernetesTools, 'refuses values that it does not know', async () => {

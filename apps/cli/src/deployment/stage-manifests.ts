@@ -218,7 +218,8 @@ export function helmStages(): string {
       '  {{- end }}',
       '{{- end }}',
     ],
-    image: '{{ include "gapless.image" $ }}',
+    image:
+      '{{ with $stage.tag }}{{ $.Values.image.repository }}:{{ . }}{{ else }}{{ include "gapless.image" $ }}{{ end }}',
     settings: '{{ $.Release.Name }}-settings',
     secret: '{{ include "gapless.secret" $ }}',
     secretFiles: [

@@ -51,9 +51,38 @@ function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
 }
 
+function codeBlock(lines: readonly string[]): string {
+  return ['```bash', ...lines, '```'].join('\n');
+}
+
+function kustomizeUpgrade(): string {
+  return codeBlock([
+    `for stage in ${UPGRADE_ORDER.join(' ')}; do`,
+    '  kubectl -n gapless set image deployment/$stage $stage=registry.example.com/gapless:$new &&',
+    '    kubectl -n gapless rollout status deployment/$stage || break',
+    'done',
+  ]);
+}
+
+/** Returns the commands that replace one stage after the other. Those that come later keep the old version. */
+function helmUpgrade(): string {
+  return codeBlock(
+    UPGRADE_ORDER.map((stage, place) => {
+      const later = UPGRADE_ORDER.slice(place + 1).map((name) => `stages.${name}.tag=$old`);
+      return ['upgrade', ...(later.length === 0 ? [] : ['--set', later.join()]), `# ${stage}`].join(' ');
+    }),
+  );
+}
+
 /** The documents with generated tables, and the function that updates each of them. */
 export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
   'docs/settings.md': (text) => replaceMarked(text, 'settings', settingsTable()),
+  'docs/containers.md': (text) =>
+    replaceMarked(
+      replaceMarked(text, 'upgrade with kustomize', kustomizeUpgrade()),
+      'upgrade with Helm',
+      helmUpgrade(),
+    ),
   'docs/operate.md': (text) =>
     [
       { name: 'stages', content: stagesTable() },

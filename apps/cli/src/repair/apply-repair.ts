@@ -49,18 +49,24 @@ async function repairPartition(
 ): Promise<void> {
   if (!plan.needsReset) return;
   const { partition, log, inbox, putBack } = plan;
-  const records = putBack.map((event) => putBackRecord(event, inbox.offset - 1));
-  await writeAll(writer, topics.log, partition, records, log.end);
+  const repair = new FeedRepair(store);
   const lastSeqs = new Map([...log.lastSeqs, ...plan.lostSeqs]);
-  for (const { orgId, seq } of putBack) if (seq > (lastSeqs.get(orgId) ?? SEQ_NONE)) lastSeqs.set(orgId, seq);
-  const place = { logOffset: log.end + records.length, inboxOffset: inbox.offset, clockMs: null };
+  const before = new Map([...putBack.orgs].map(([orgId, { after }]) => [orgId, after]));
+  let end = log.end;
+  await repair.eventsAfter(partition, before, async (events) => {
+    const records = events.map((event) => putBackRecord(event, inbox.offset - 1));
+    await writeAll(writer, topics.log, partition, records, end);
+    end += records.length;
+    for (const { orgId, seq } of events) if (seq > (lastSeqs.get(orgId) ?? SEQ_NONE)) lastSeqs.set(orgId, seq);
+  });
+  const place = { logOffset: end, inboxOffset: inbox.offset, clockMs: null };
   const snapshots = [...lastSeqs].map(([orgId, seq]) => snapshotRecord(orgId, seq, plan.isLogBehind));
   // Removes the ids of events that the log has lost. Otherwise the inbox could not bring these events back.
   const over = plan.isLogBehind ? [...log.idsKeys].map((key) => ({ key, value: null })) : [];
   await writeAll(writer, topics.sequences, partition, [...over, ...snapshots, checkpointRecord(place, true)]);
-  if (plan.isLogBehind || putBack.length > 0) {
-    await new FeedRepair(store).foldQueuesAgain(plan.queueSeqs);
-    await new FeedRepair(store).foldAgain(plan.lastSeqs, {
+  if (plan.isLogBehind || putBack.count > 0) {
+    await repair.foldQueuesAgain(plan.queueSeqs);
+    await repair.foldAgain(putBack.orgs, {
       topic: topics.log,
       partition,
       nextOffset: log.end,

@@ -23,7 +23,7 @@ export interface GoneEvents {
 interface LostStretch {
   readonly log: LogContents;
   readonly inbox: InboxResume;
-  readonly putBack: { readonly length: number };
+  readonly putBack: { readonly count: number };
   readonly isLogBehind: boolean;
 }
 
@@ -43,7 +43,7 @@ export function goneEvents(
   });
   const bySeqs = seqs.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   return {
-    records: Math.max(bySeqs, knownEnd - log.end - putBack.length - inbox.skipped),
+    records: Math.max(bySeqs, knownEnd - log.end - putBack.count - inbox.skipped),
     seqs,
     inboxRecords,
   };

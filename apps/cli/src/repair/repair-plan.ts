@@ -1,5 +1,5 @@
 import { idFingerprint, SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
-import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type StoredEvent } from '#libs/postgres';
+import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type FeedTail } from '#libs/postgres';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import { findGrownTopics, type GrownTopic } from './grown-topics.js';
@@ -16,15 +16,26 @@ const NO_INBOX: InboxResume = { offset: 0, end: 0, skipped: 0, skippedByOrg: new
 /** The projections that fold the log. */
 export const LOG_PROJECTIONS: readonly string[] = ['feed', CHAT_QUEUE_PROJECTION];
 
+/** Events that Postgres has but the log does not. */
+export interface PutBack {
+  readonly count: number;
+  /** Those of each org: the ones after the last that the log has. */
+  readonly orgs: ReadonlyMap<OrgId, PutBackOfOrg>;
+}
+
+interface PutBackOfOrg extends FeedTail {
+  readonly first: Seq;
+}
+
+const NOTHING_BACK: PutBack = { count: 0, orgs: new Map() };
+
 /** The repair of one partition. */
 export interface PartitionPlan {
   readonly partition: number;
   readonly log: LogContents;
   readonly inbox: InboxResume;
-  /** Events that Postgres has but the log does not, in the order in which they return to the log. */
-  readonly putBack: readonly StoredEvent[];
-  /** The last seq that the log has of each org in `putBack`. */
-  readonly lastSeqs: ReadonlyMap<OrgId, Seq>;
+  /** The events that return to the log. */
+  readonly putBack: PutBack;
   /** The last seq that the log has of each org whose queue of waiting chats has folded later ones. */
   readonly queueSeqs: ReadonlyMap<OrgId, Seq>;
   /** Whether the log ends before a place that Postgres or the checkpoint remembers. */
@@ -68,14 +79,11 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
     checked.some((found) => found.get(log.partition)?.verdict.kind === 'went back') ||
     log.end < log.checkpointedLogOffset;
   const putBack = await findPutBack(installation, contents, { heads, isBehind });
-  for (const log of contents) {
-    for (const { orgId, id } of putBack.get(log.partition) ?? []) log.ids.add(idFingerprint(orgId, id));
-  }
   await readInboxPlaces(installation, contents);
   const inboxes = await findInboxResumes(installation, contents);
   const partitions = contents.map((log) => {
     const { partition } = log;
-    const events = putBack.get(partition) ?? [];
+    const events = putBack.get(partition) ?? NOTHING_BACK;
     const found = inboxes.get(partition) ?? NO_INBOX;
     const isLogBehind = isBehind(log);
     const isLost = areSeqsLost(log);
@@ -86,7 +94,6 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
       log,
       inbox,
       putBack: events,
-      lastSeqs: new Map(events.map(({ orgId }) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE])),
       queueSeqs: new Map(
         [...queueSeqs]
           .filter(
@@ -97,7 +104,7 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
       isLogBehind,
       lostSeqs: isLost ? greatestSeqs(log, ownHeads) : new Map<OrgId, Seq>(),
       unread: isLost && !isLogBehind ? unreadRecords(log, projected.get(partition)) : 0,
-      needsReset: isLost || isLogBehind || events.length > 0 || inbox.offset < log.inboxOffset,
+      needsReset: isLost || isLogBehind || events.count > 0 || inbox.offset < log.inboxOffset,
     };
   });
   const { moved, running } = await readGroups(installation, partitions);
@@ -127,13 +134,14 @@ export async function planRepair(installation: Installation): Promise<RepairPlan
   };
 }
 
+/** Finds the events that return to the log, and adds their ids to those of the log. */
 async function findPutBack(
   { store, connection }: Installation,
   contents: readonly LogContents[],
   use: { readonly heads: ReadonlyMap<OrgId, Seq>; readonly isBehind: (log: LogContents) => boolean },
-): Promise<ReadonlyMap<number, readonly StoredEvent[]>> {
+): Promise<ReadonlyMap<number, PutBack>> {
   const repair = new FeedRepair(store);
-  const found = new Map<number, readonly StoredEvent[]>();
+  const found = new Map<number, PutBack>();
   for (const log of contents) {
     const isLogBehind = use.isBehind(log);
     // Retention removed the events that only Postgres has; the log did not go back.
@@ -143,7 +151,21 @@ async function findPutBack(
       const last = isLogBehind ? (log.lastSeqs.get(orgId) ?? SEQ_NONE) : lastSeqIn(log, orgId);
       if (connection.isPlaceOf(orgId, log.partition) && head > last) ahead.set(orgId, last);
     }
-    if (ahead.size > 0) found.set(log.partition, await repair.after(log.partition, ahead));
+    let count = 0;
+    const orgs = new Map<OrgId, PutBackOfOrg>();
+    await repair.idsAfter(log.partition, ahead, (events) => {
+      count += events.length;
+      for (const { orgId, seq, id } of events) {
+        log.ids.add(idFingerprint(orgId, id));
+        const { first, last } = orgs.get(orgId) ?? { first: seq, last: seq };
+        orgs.set(orgId, {
+          after: ahead.get(orgId) ?? SEQ_NONE,
+          first: seq < first ? seq : first,
+          last: seq > last ? seq : last,
+        });
+      }
+    });
+    found.set(log.partition, { count, orgs });
   }
   return found;
 }

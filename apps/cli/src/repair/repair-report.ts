@@ -12,11 +12,7 @@ interface OrgPutBack {
 }
 
 function orgsOf({ putBack }: PartitionPlan): readonly OrgPutBack[] {
-  const orgs = new Map<OrgId, OrgPutBack>();
-  for (const { orgId, seq } of putBack) {
-    orgs.set(orgId, { org_id: orgId, first_seq: orgs.get(orgId)?.first_seq ?? seq, last_seq: seq });
-  }
-  return [...orgs.values()];
+  return [...putBack.orgs].map(([org_id, { first, last }]) => ({ org_id, first_seq: first, last_seq: last }));
 }
 
 /** Whether there is nothing to repair. */
@@ -103,8 +99,8 @@ function conflictLines(conflicts: readonly Conflict[]): readonly string[] {
 function partitionLines(plan: PartitionPlan): readonly string[] {
   const { partition, log, inbox } = plan;
   const lines = [`partition ${partition}:`];
-  if (plan.isLogBehind || plan.putBack.length > 0) {
-    lines.push(`  the log ends at ${log.end}; ${plan.putBack.length} events go back from Postgres:`);
+  if (plan.isLogBehind || plan.putBack.count > 0) {
+    lines.push(`  the log ends at ${log.end}; ${plan.putBack.count} events go back from Postgres:`);
   }
   for (const { org_id, first_seq, last_seq } of orgsOf(plan)) {
     lines.push(`    org ${org_id}: seq ${first_seq} to ${last_seq}`);

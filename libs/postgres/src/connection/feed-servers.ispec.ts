@@ -123,8 +123,12 @@ describe('a feed that is spread over databases', () => {
     expect((await repair.heads()).size).toBe(orgIds.length);
     const absent = { orgId: orgIds[1]!, id: 'evt_00000000000000000000000000' as EventId };
     expect(await repair.without([...events, absent])).toEqual(new Set([absent]));
-    const after = await repair.after(4, new Map([[orgIds[4]!, 3 as Seq]]));
-    expect(after.map(({ seq }) => seq)).toEqual([4, 5]);
+    const after: number[] = [];
+    await repair.eventsAfter(4, new Map([[orgIds[4]!, 3 as Seq]]), (events) => {
+      after.push(...events.map(({ seq }) => seq));
+      return Promise.resolve();
+    });
+    expect(after).toEqual([4, 5]);
   });
 
   it('says where an endpoint begins, what it can recover, and what the org used', async () => {
