@@ -45,6 +45,7 @@ import { AttachedDays1700000000109 } from './0109-attached-days.js';
 import { SessionsOfOrg1700000000110 } from './0110-sessions-of-org.js';
 import { EndsOfVersions1700000000111 } from './0111-ends-of-versions.js';
 import { RareReads1700000000112 } from './0112-rare-reads.js';
+import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -94,4 +95,5 @@ export const MIGRATIONS = [
   SessionsOfOrg1700000000110,
   EndsOfVersions1700000000111,
   RareReads1700000000112,
+  LastingBacklogs1700000000115,
 ];

@@ -69,6 +69,7 @@ describe('the migrations', () => {
       'SessionsOfOrg1700000000110 9bed454b5b63',
       'EndsOfVersions1700000000111 89ffdabbd5e4',
       'RareReads1700000000112 84209cb3d3c7',
+      'LastingBacklogs1700000000115 9ea9ff954496',
     ]);
   });
 });
