@@ -386,9 +386,11 @@ describe('rebuild', () => {
     );
     expect(indexes.map(({ name }) => name)).toEqual([
       'deliveries_by_status',
+      'deliveries_due_in_lanes',
       'deliveries_in_chain',
       'deliveries_in_lanes',
       'deliveries_in_order',
+      'deliveries_ordinary',
       'deliveries_pending',
       'deliveries_pkey',
       'deliveries_urgent',

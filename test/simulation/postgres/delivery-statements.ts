@@ -49,12 +49,13 @@ function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: numb
   );
 }
 
-/** Whether an ordered delivery that waits for its turn is left out: always, or because its endpoint is ordered by now and active. */
-function leavesOutWaiting(tables: Tables, sql: string, endpointId: string): boolean {
-  if (sql.includes('and (lane is null or run > 0) and')) return true;
-  const endpoint = tables.endpoints.get(endpointId);
+/** Whether the statement looks for such a delivery. One in a lane is left out while its endpoint is ordered and active. */
+function looksFor(tables: Tables, sql: string, row: DeliveryRow): boolean {
+  if (isUrgent(row)) return sql.includes('and is_urgent and run = 0');
+  if (!waitsForTurn(row)) return sql.includes('(is_urgent is null or run > 0)');
+  const endpoint = tables.endpoints.get(row.ref.endpointId);
   const waits = endpoint !== undefined && endpoint.is_active && endpoint.ordered_since !== null;
-  return waits && sql.includes('(p.waits is not true or (lane is null or run > 0))');
+  return !waits && sql.includes('and lane is not null and run = 0');
 }
 
 function waitsForTurn({ ref, run }: DeliveryRow): boolean {
@@ -252,9 +253,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
       (endpoints as readonly string[]).flatMap((endpointId) =>
         [...tables.deliveries.values()]
           .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
-          .filter((row) => !leavesOutWaiting(tables, sql, endpointId) || !waitsForTurn(row))
-          .filter((row) => !sql.includes('and is_urgent and run = 0') || isUrgent(row))
-          .filter((row) => !sql.includes('(is_urgent is null or run > 0)') || !isUrgent(row))
+          .filter((row) => looksFor(tables, sql, row))
           .sort(
             (one, other) =>
               (one.next_attempt_at_ms ?? 0) - (other.next_attempt_at_ms ?? 0) || one.ref.seq - other.ref.seq,

@@ -31,6 +31,9 @@ let pump: PacedPump;
 /** How long it takes until a look for what is out of order fails; 0 if it does not. */
 let slowMs: number;
 let slowLooks: number;
+/** The endpoint at which looks time out. */
+let failing: EndpointId | undefined;
+let failedLooks: number;
 /** Finds out which orders begin. */
 let advance: () => Promise<void>;
 
@@ -60,6 +63,7 @@ function urgent(seq: number): DueAttempt {
 beforeEach(() => {
   nowMs = 0;
   [slowMs, slowLooks] = [0, 0];
+  [failing, failedLooks] = [undefined, 0];
   advance = () => Promise.resolve();
   generation = 1;
   ready = new Map([[0, 0]]);
@@ -75,6 +79,11 @@ beforeEach(() => {
         if (which === 'out_of_order' && slowMs > 0) {
           slowLooks++;
           nowMs += slowMs;
+          return Promise.reject(new Error('canceling statement due to statement timeout'));
+        }
+        if (failing !== undefined && ids.includes(failing)) {
+          failedLooks++;
+          nowMs += 10_000;
           return Promise.reject(new Error('canceling statement due to statement timeout'));
         }
         for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
@@ -334,5 +343,20 @@ describe('a paced endpoint', () => {
     listed = [limits({ maxPerSecond: 1 }), { ...limits({ maxPerSecond: 5 }), id: other }];
     waiting.push(...Array.from({ length: 3 }, (_, nth) => aDueAttempt(nth + 50, other)));
     expect(await roundAt(0)).toEqual([1, 50, 51, 52]);
+  });
+
+  it('does not stop another one by a look that fails', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxPerSecond: 2 }), { ...limits({ maxPerSecond: 2 }), id: other }];
+    waiting.push(...Array.from({ length: 3 }, (_, nth) => aDueAttempt(nth + 50, other)));
+    failing = endpointId;
+    await expect(roundAt(0)).rejects.toThrow('statement timeout');
+    expect(await roundAt(11_000)).toEqual([50, 51]);
+    const before = failedLooks;
+    await endAll();
+    expect(await roundAt(23_000)).toEqual([52]);
+    expect(failedLooks).toBe(before);
+    failing = undefined;
+    expect(await roundAt(300_000)).toEqual([1, 2]);
   });
 });

@@ -47,6 +47,8 @@ export interface PacedPumpDependencies {
 
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
+/** If the look at one endpoint fails and others succeed, its next one comes after this many times the duration. */
+const PAUSE_AFTER_FAILED_LOOK = 20;
 
 /** How long the end of the process waits for Postgres to have that its partitions are left. */
 const LEAVE_MS = 1_000;
@@ -76,6 +78,8 @@ class PacedShare {
   lookAtMs = -Infinity;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
+  /** Whether the last look failed. Then the next one is for this endpoint only. */
+  isReadAlone = false;
 
   constructor(
     public limits: PacedEndpoint,
@@ -161,7 +165,7 @@ export class PacedPump {
   async run(): Promise<void> {
     await Promise.all([
       this.#repeat(() => this.round()),
-      // With a large backlog, this takes long. Nothing else waits for it.
+      // Nothing else waits for this.
       this.#repeat(() => this.roundOutOfOrder()),
       // Nor do look-ups wait for rounds, which read much.
       this.#repeat(() => {
@@ -297,24 +301,26 @@ export class PacedPump {
     emptyMs: number,
   ): Promise<readonly OverdueAttempt[]> {
     // Endpoints that need about as many are read together: one that needs many must not make others read as many.
-    const alike = new Map<number, EndpointId[]>();
+    const alike = new Map<number, Map<EndpointId, PacedShare>>();
+    const alone: { readonly most: number; readonly shares: ReadonlyMap<EndpointId, PacedShare> }[] = [];
     for (const [id, share] of asked) {
       const needed = Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size;
       const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
-      const ids = alike.get(most);
-      if (ids === undefined) alike.set(most, [id]);
-      else ids.push(id);
+      const shares = alike.get(most);
+      if (share.isReadAlone) alone.push({ most, shares: new Map([[id, share]]) });
+      else if (shares === undefined) alike.set(most, new Map([[id, share]]));
+      else shares.set(id, share);
     }
-    const before = new Date(this.use.clockMs());
-    const due = await Promise.all([...alike].map(([most, ids]) => find(ids, before, most)));
+    const looks = [...[...alike].map(([most, shares]) => ({ most, shares })), ...alone];
+    const { read, due } = await this.#look(looks, find);
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
-    for (const attempt of due.flat()) {
+    for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
       if (found === undefined) byEndpoint.set(attempt.endpointId, [attempt]);
       else found.push(attempt);
     }
     const picked: OverdueAttempt[] = [];
-    for (const [id, share] of asked) {
+    for (const [id, share] of read) {
       const found = byEndpoint.get(id) ?? [];
       const former = this.#former.get(id);
       // Others make the attempts of what came later.
@@ -331,8 +337,44 @@ export class PacedPump {
     return picked;
   }
 
-  /** Each list begins with what is taken already, which is therefore not forgotten. */
-  /** No index leaves out what waits for its turn, so with a large backlog this takes long, or fails. */
+  /**
+   * Looks for attempts. One endpoint whose look fails must not stop the others: those that were read with it are read one
+   * by one next time.
+   * @returns what was found, and the endpoints that were read
+   */
+  async #look(
+    looks: readonly { readonly most: number; readonly shares: ReadonlyMap<EndpointId, PacedShare> }[],
+    find: FindDue,
+  ): Promise<{ readonly read: ReadonlyMap<EndpointId, PacedShare>; readonly due: readonly OverdueAttempt[] }> {
+    const { clockMs, nowMs, logger } = this.use;
+    const before = new Date(clockMs());
+    const sinceMs = nowMs();
+    const results = await Promise.allSettled(looks.map(({ most, shares }) => find([...shares.keys()], before, most)));
+    const read = new Map<EndpointId, PacedShare>();
+    const due: OverdueAttempt[] = [];
+    const failed: PacedShare[] = [];
+    let reason: unknown;
+    for (const [index, result] of results.entries()) {
+      const shares = looks[index]?.shares ?? new Map<EndpointId, PacedShare>();
+      for (const share of shares.values()) share.isReadAlone = result.status === 'rejected';
+      if (result.status === 'fulfilled') {
+        for (const [id, share] of shares) read.set(id, share);
+        due.push(...result.value);
+      } else {
+        reason ??= result.reason;
+        if (shares.size === 1) failed.push(...shares.values());
+      }
+    }
+    if (reason === undefined) return { read, due };
+    // As while Postgres is away: that says nothing about the endpoints.
+    if (read.size === 0) throw reason as Error;
+    logger.warn({ err: reason }, 'dispatcher.pace_waits');
+    const pauseMs = (nowMs() - sinceMs) * PAUSE_AFTER_FAILED_LOOK;
+    for (const share of failed) share.lookAtMs = Math.max(share.lookAtMs, nowMs() + pauseMs);
+    return { read, due };
+  }
+
+  /** If this takes long, or fails, it is done rarely. */
   async #outOfOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
     const sinceMs = this.use.nowMs();
     try {
@@ -342,6 +384,7 @@ export class PacedPump {
     }
   }
 
+  /** Each list begins with what is taken already, which is therefore not forgotten. */
   async #dueInAnyOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
     const { overdue } = this.use;
     return [...(await overdue.suspects(...asked, 'urgent')), ...(await overdue.suspects(...asked, 'not_urgent'))];

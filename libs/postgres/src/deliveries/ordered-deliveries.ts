@@ -48,6 +48,19 @@ const PENDING = `
   where endpoint_id = asked.endpoint_id and endings = coalesce(n.endings, 0) and seq > asked.after
     and status = 'pending' and lane is not null and run = 0`;
 
+/**
+ * Selects a pending delivery without a lane that had no attempt. Two partial indexes hold such deliveries, by their
+ * urgency. With another order, the index of all that is pending could be read in vain.
+ */
+function withoutLane(urgency: string): string {
+  return `(
+           select 1 from deliveries
+           where endpoint_id = asked.id and status = 'pending' and endings = coalesce(n.endings, 0)
+             and lane is null and run = 0 and attempts = 0 and ${urgency}
+           order by next_attempt_at, seq limit 1
+         )`;
+}
+
 /** Reads the deliveries of ordered endpoints in their order. */
 export class OrderedDeliveries {
   constructor(private readonly store: Store) {}
@@ -121,11 +134,11 @@ export class OrderedDeliveries {
     const rows = await this.store.query<{ id: EndpointId }>(
       `select asked.id from unnest($1::text[]) as asked(id)
        left join endpoint_endings n on n.endpoint_id = asked.id
-       where exists (
-         select from deliveries
-         where endpoint_id = asked.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and lane is null and run = 0 and attempts = 0
-       )`,
+       cross join lateral (
+         ${withoutLane('is_urgent is null')}
+         union all
+         ${withoutLane('is_urgent')}
+       ) d`,
       [endpoints],
     );
     return new Set(rows.map(({ id }) => id));

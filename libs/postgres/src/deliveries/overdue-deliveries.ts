@@ -37,17 +37,39 @@ interface Row {
   readonly previous_seq: string | null;
 }
 
-const CONDITIONS = {
-  all: 'true',
-  /** An index holds no others. */
-  urgent: 'is_urgent and run = 0',
-  not_urgent: '(is_urgent is null or run > 0)',
+/** The pending deliveries that are neither urgent nor in a lane, and replays. A partial index holds no others. */
+const ORDINARY = '(lane is null or run > 0) and (is_urgent is null or run > 0)';
+/** The same for urgent deliveries … */
+const URGENT = 'is_urgent and run = 0';
+/** … and for those that wait for their turn, while their endpoint is ordered and active. */
+const IN_LANES = 'lane is not null and run = 0';
+/** Without urgent ones: a delivery must be in one of the sets only. */
+const NOT_URGENT_IN_LANES = `${IN_LANES} and is_urgent is null and p.waits is not true`;
+
+/** The sets of deliveries to look at. Each has an index, so that none has to be read to find what is in another. */
+const SETS = {
+  all: [ORDINARY, `${URGENT} and (lane is null or p.waits is not true)`, NOT_URGENT_IN_LANES],
+  urgent: [`${URGENT} and (lane is null or p.waits is not true)`],
+  not_urgent: [ORDINARY, NOT_URGENT_IN_LANES],
   /** Of ordered endpoints: what does not wait for its turn. */
-  out_of_order: '(lane is null or run > 0)',
+  out_of_order: [ORDINARY, `${URGENT} and lane is null`],
 } as const;
 
 /** Which attempts to look for. */
-export type Suspects = keyof typeof CONDITIONS;
+export type Suspects = keyof typeof SETS;
+
+/** Returns SQL for the longest overdue deliveries of the sets. */
+function longestOverdue(which: Suspects): string {
+  const reads = SETS[which].map(
+    (set) => `
+         (select id, endpoint_id, created_at, run, attempts, is_urgent, next_attempt_at, seq from deliveries
+          where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
+            and next_attempt_at < $2 and ${set}
+          order by next_attempt_at, seq limit $3)`,
+  );
+  return `select * from (${reads.join(' union all ')}
+         ) found order by next_attempt_at, seq limit $3`;
+}
 
 /** Finds pending deliveries whose next attempt is long overdue. The work of each statement is limited. */
 export class OverdueDeliveries {
@@ -105,10 +127,7 @@ export class OverdueDeliveries {
        left join endpoint_endings n on n.endpoint_id = wanted.id
        left join lateral (select is_active and ordered_since is not null as waits from endpoints where id = wanted.id) p on true
        cross join lateral (
-         select id, endpoint_id, created_at, run, attempts, is_urgent from deliveries
-         where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-           and next_attempt_at < $2 and ${CONDITIONS[which]} and (p.waits is not true or ${CONDITIONS.out_of_order})
-         order by next_attempt_at, seq limit $3
+         ${longestOverdue(which)}
        ) d`,
       [endpoints, before, perEndpoint],
     );

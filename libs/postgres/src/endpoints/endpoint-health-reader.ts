@@ -1,6 +1,6 @@
 import { batchLimit, type DeliverySettings, type EndpointId, type OrgId } from '#libs/domain';
 import { pendingOf } from '../deliveries/pending-of.js';
-import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { IS_ENDED } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
 /** The health of an endpoint, from its attempts of the last day and its pending ones (contract 3.1). */
@@ -44,6 +44,12 @@ export class EndpointHealthReader {
 
   /** Returns the recent deliveries of all endpoints of the org, or of one. Endpoints without any are missing. */
   async recent(orgId: OrgId, nowMs: number, id?: EndpointId): Promise<ReadonlyMap<EndpointId, RecentDeliveries>> {
+    // Each is a range of the index. All statuses together would be all deliveries of the hour.
+    const latest = ['pending', 'delivered', 'failed'].map(
+      (status) => `(select status, attempts, endings, created_at, seq from deliveries
+         where endpoint_id = e.id and status = '${status}' and created_at >= $1
+         order by created_at desc, seq desc limit ${RECENT})`,
+    );
     const rows = await this.store.forOrg(
       orgId,
       async (runner) =>
@@ -61,8 +67,8 @@ export class EndpointHealthReader {
              from (
                select d.attempts, enabled.at is null or d.created_at >= enabled.at as is_since, d.status = 'failed' or ${IS_ENDED} as is_failed,
                  d.status = 'pending' and d.attempts > 0 as is_retried
-               from ${SEEN_DELIVERIES}
-               where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1
+               from (${latest.join(' union all ')}) d
+               left join endpoint_endings n on n.endpoint_id = e.id
                order by d.created_at desc, d.seq desc limit ${RECENT}
              ) latest
            ) counts

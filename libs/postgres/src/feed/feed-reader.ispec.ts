@@ -130,7 +130,15 @@ describe('the feed over days', () => {
 
   it('forgets days that are dropped', async () => {
     await write([1, 30]);
+    // A day whose table went before its entries did, and more entries than one statement deletes.
+    await store.query(
+      `insert into feed_days select gen_random_uuid(), $1::date - n % 2, 99 from generate_series(1, 2500) n`,
+      [new Date(FIRST_DAY_MS).toISOString().slice(0, 10)],
+    );
     await new DayPartitions(store).drop(FIRST_DAY_MS + DAY_MS);
+    expect(await store.query('select count(*)::int as count from feed_days where last_seq = 99')).toEqual([
+      { count: 0 },
+    ]);
     expect(await store.query('select last_seq from feed_days where org_id = $1', [orgId])).toEqual([{ last_seq: '2' }]);
     expect(await read(0, whenServedFrom(0))).toEqual({ seqs: [2], oldest: 2, next: null });
   });

@@ -16,6 +16,7 @@ import { FeedProjection } from '../projections/feed-projection.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
+import { indexScans } from '../testing/index-entries-read.js';
 
 const MINUTE_MS = 60_000;
 /** Shortly before midnight, so that windows lie over two days' partitions. */
@@ -236,4 +237,40 @@ describe('deliveries', () => {
     await apply([attempted({ ...made, ...change })]);
     expect((await figures.pushLatency(orgId, new Date(START_MS))).samples).toBe(measured ? 1 : 0);
   });
+});
+
+it('attempts are counted without a search for endpoints that had none in the window', async () => {
+  const endpointId = await anEndpoint(store, orgId);
+  const made = { endpointId, createdAtMs: START_MS, isDelivered: true } as const;
+  await apply([attempted({ ...made, seq: 1, startedAtMs: START_MS })]);
+  await store.query(
+    `with added as (
+       insert into endpoints (id, org_id, url, events, secret_ciphertext, created_at)
+       select 'whe_' || $1 || n, $1::uuid, 'https://example.com', '{ticket.created}', '', now() from generate_series(1, 1000) n
+       returning id, org_id
+     )
+     insert into endpoint_health (endpoint_id, org_id, activation, failure_count, last_triggered_at)
+     select id, org_id, 1, 0, $2 from added`,
+    [orgId, new Date(START_MS - 1)],
+  );
+  const scans = await indexScans(store, orgId, 'delivery_attempts', async () => {
+    expect(await figures.attemptCounts(orgId, buckets(), SINCE_START)).toEqual([
+      { endpointId, bucket: 0, delivered: 1, failed: 0 },
+    ]);
+  });
+  expect(scans).toBeLessThan(20);
+});
+
+it('the mark of endpoints changes with an endpoint and with its health, and with nothing else', async () => {
+  const endpointId = await anEndpoint(store, orgId);
+  const mark = async () => (await figures.changeMarks(orgId)).endpoints;
+  const before = await mark();
+  await anEndpoint(store, anOrgId());
+  expect(await mark()).toBe(before);
+  await store.query(`update endpoints set name = 'other' where id = $1`, [endpointId]);
+  const renamed = await mark();
+  expect(renamed).not.toBe(before);
+  const made = { endpointId, seq: 1, createdAtMs: START_MS, startedAtMs: START_MS, isDelivered: true } as const;
+  await apply([attempted(made)]);
+  expect(await mark()).not.toBe(renamed);
 });

@@ -87,17 +87,19 @@ const COUNT_EVENTS = `
   where high_bucket >= 0 and (high_bucket <= low_bucket or high - low = 1) group by 1`;
 
 // Reads endpoint by endpoint, because the index of attempts begins with it; a join would read all orgs' attempts. An
-// attempt has no error exactly if its response was 2xx. The response is in the index, the error is not.
+// attempt has no error exactly if its response was 2xx. The response is in the index, the error is not. Endpoints without
+// an attempt in the window are left out, because a search for each takes long if there are many.
 const COUNT_ATTEMPTS = `
   select e.id as endpoint_id, round(extract(epoch from counts.at - $1::timestamptz) * 1000 / $2::int)::int as bucket,
     counts.delivered, counts.failed
   from endpoints e
+  join endpoint_health h on h.endpoint_id = e.id and h.last_triggered_at >= $3
   cross join lateral (
     select date_bin($2::int * interval '1 ms', started_at, $1::timestamptz) as at,
       (count(*) filter (where response_status between 200 and 299))::int as delivered,
       (count(*) filter (where (response_status between 200 and 299) is not true))::int as failed
     from delivery_attempts
-    where endpoint_id = e.id and started_at >= $3 and started_at < $4 group by 1
+    where endpoint_id = h.endpoint_id and started_at >= $3 and started_at < $4 group by 1
   ) counts
   where $5::text is null or e.id = $5`;
 
@@ -125,10 +127,13 @@ const MEASURE_LATENCY = `
     order by started_at desc limit ${LATENCY_SAMPLES}
   ) latest`;
 
-/** An org has few endpoints, so reading their rows is cheap. A chat changes its queue's row, an alert the latest time. */
+/**
+ * Each change of an endpoint or its health writes its row in another transaction. A chat changes its queue's row, an alert
+ * the latest time.
+ */
 const READ_CHANGE_MARKS = `
   select
-    (select md5(string_agg(e::text || coalesce(h::text, ''), ' ' order by e.id))
+    (select md5(string_agg(e.xmin::text || ' ' || coalesce(h.xmin::text, ''), ' ' order by e.id))
      from endpoints e left join endpoint_health h on h.endpoint_id = e.id) as endpoints,
     (select md5(string_agg(q::text, ' ')) from chat_queues q where q.org_id = $1)
       || ' ' || coalesce((select max(raised_at) from alerts where org_id = $1)::text, '') as chats`;

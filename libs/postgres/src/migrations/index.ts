@@ -46,6 +46,7 @@ import { SessionsOfOrg1700000000110 } from './0110-sessions-of-org.js';
 import { EndsOfVersions1700000000111 } from './0111-ends-of-versions.js';
 import { RareReads1700000000112 } from './0112-rare-reads.js';
 import { EndedActivations1700000000113 } from './0113-ended-activations.js';
+import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -96,4 +97,5 @@ export const MIGRATIONS = [
   EndsOfVersions1700000000111,
   RareReads1700000000112,
   EndedActivations1700000000113,
+  LastingBacklogs1700000000115,
 ];

@@ -70,6 +70,7 @@ describe('the migrations', () => {
       'EndsOfVersions1700000000111 89ffdabbd5e4',
       'RareReads1700000000112 84209cb3d3c7',
       'EndedActivations1700000000113 71a5805bce3e',
+      'LastingBacklogs1700000000115 9ea9ff954496',
     ]);
   });
 });

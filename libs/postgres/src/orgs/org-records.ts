@@ -125,8 +125,8 @@ export class OrgRecords {
       const endpoints = await deleteEndpoints(runner, orgId);
       const { keys, sessions } = await deleteKeys(runner, orgId);
       let others = await deleteLiveChat(runner, orgId);
-      // After the endpoints, whose deletion adds versions.
-      for (const table of ['endpoint_versions', 'org_days', 'feed_cursors', 'mcp_verified_callbacks', 'orgs']) {
+      others += await deleteVersions(runner, orgId);
+      for (const table of ['org_days', 'feed_cursors', 'mcp_verified_callbacks', 'orgs']) {
         const [, rows] = (await runner.query(`delete from ${table} where org_id = $1`, [orgId])) as [unknown, number];
         others += rows;
       }
@@ -171,6 +171,23 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
     [ids, orgId],
   );
   return ids.length;
+}
+
+/**
+ * Deletes the versions of deleted endpoints. No index lists all versions of an org, but each deleted endpoint has one that
+ * says so.
+ * @returns the number of versions
+ */
+async function deleteVersions(runner: QueryRunner, orgId: OrgId): Promise<number> {
+  const deleted = (await runner.query(
+    'select distinct endpoint_id from endpoint_versions where org_id = $1 and is_deleted',
+    [orgId],
+  )) as { readonly endpoint_id: string }[];
+  // By a list, as no plan for it reads the versions of others.
+  const [, versions] = (await runner.query('delete from endpoint_versions where endpoint_id = any($1::text[])', [
+    deleted.map(({ endpoint_id: id }) => id),
+  ])) as [unknown, number];
+  return versions;
 }
 
 /**

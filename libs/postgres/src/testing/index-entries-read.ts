@@ -6,16 +6,29 @@ import type { Store } from '../connection/store.js';
  * queries run one after another, for the org alone.
  */
 export async function indexEntriesRead(store: Store, orgId: OrgId, act: () => Promise<unknown>): Promise<number> {
-  const before = await entriesRead(store, orgId);
-  await act();
-  return (await entriesRead(store, orgId)) - before;
+  return countedBy(store, orgId, 'select coalesce(sum(idx_tup_read), 0)::int as count from pg_stat_user_indexes', act);
 }
 
-async function entriesRead(store: Store, orgId: OrgId): Promise<number> {
+/** Counts how often the queries of `act` search an index of the table's days. */
+export async function indexScans(
+  store: Store,
+  orgId: OrgId,
+  table: string,
+  act: () => Promise<unknown>,
+): Promise<number> {
+  const sql = `select coalesce(sum(idx_scan), 0)::int as count from pg_stat_user_indexes where relname like '${table}%'`;
+  return countedBy(store, orgId, sql, act);
+}
+
+async function countedBy(store: Store, orgId: OrgId, sql: string, act: () => Promise<unknown>): Promise<number> {
+  const before = await count(store, orgId, sql);
+  await act();
+  return (await count(store, orgId, sql)) - before;
+}
+
+async function count(store: Store, orgId: OrgId, sql: string): Promise<number> {
   // The connection that the queries of the org use has counts that others do not see yet.
   await store.forOrg(orgId, (runner) => runner.query('select pg_stat_force_next_flush()'));
-  const [row] = await store.query<{ entries: number }>(
-    'select coalesce(sum(idx_tup_read), 0)::int as entries from pg_stat_user_indexes',
-  );
-  return row?.entries ?? 0;
+  const [row] = await store.query<{ count: number }>(sql);
+  return row?.count ?? 0;
 }

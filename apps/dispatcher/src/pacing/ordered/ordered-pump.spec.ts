@@ -129,6 +129,13 @@ describe('an ordered endpoint', () => {
     expect(made.map(({ seqs }) => seqs)).toEqual([[1, 2]]);
   });
 
+  it('does not wait until it is found out whether the orders of others begin', async () => {
+    advance = () => new Promise(() => undefined);
+    void pump.round(1, () => true);
+    await settle();
+    expect(made.map(({ seqs }) => seqs)).toEqual([[1, 2]]);
+  });
+
   it('is looked up again for its next request, so that a change takes effect', async () => {
     await round();
     const before = lookUps;

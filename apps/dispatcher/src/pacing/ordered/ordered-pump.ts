@@ -90,16 +90,16 @@ export class OrderedPump {
       for (const endpoint of this.#listed.values()) this.#begin(endpoint, endpoint.isOrderBegun);
     }
     const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
+    const ready = owned.filter(({ start }) => start.isReady);
     try {
-      await this.use.starts.advance(owned.map(({ start }) => start));
-    } finally {
-      // Orders that cannot begin yet must not block those that have begun.
-      const ready = owned.filter(({ start }) => start.isReady);
       await this.#read(ready);
       for (const endpoint of ready) {
         for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
       }
       this.lookUp();
+    } finally {
+      // Last, because orders that cannot begin yet must not block those that have begun.
+      await this.use.starts.advance(owned.map(({ start }) => start));
     }
   }
 

@@ -12,6 +12,8 @@ const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
 const DROP_LOCK_TIMEOUT = '100ms';
 const DROP_PAUSE_MS = 500;
 const DROP_ATTEMPTS = 8;
+/** The entries of the feed's days that one statement deletes. */
+const FORGET_ROWS = 1_000;
 
 function isoDay(dayMs: number): string {
   return new Date(dayMs).toISOString().slice(0, 10);
@@ -101,7 +103,31 @@ export class DayPartitions {
     );
     const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
     for (const name of expired) await this.#drop(name);
+    const lastDayMs = Math.max(...expired.filter((name) => name.startsWith('events_')).map(endOfDay)) - DAY_MS;
+    if (lastDayMs > 0) await this.#forgetFeedDays(isoDay(lastDayMs));
     return expired;
+  }
+
+  /**
+   * Deletes the entries of days up to that one, also those of a process that ended before it had deleted them. An entry of
+   * a day without a table hides no event. So this needs no lock, and takes a limited number at a time.
+   */
+  async #forgetFeedDays(day: string): Promise<void> {
+    let after = '00000000-0000-0000-0000-000000000000';
+    for (;;) {
+      const rows = await this.store.query<{ org_id: string }>(
+        `with old as (
+           select org_id, day from feed_days where org_id >= $2 and day <= $1 order by org_id, day limit ${FORGET_ROWS}
+         ), forgotten as (
+           delete from feed_days f using old where f.org_id = old.org_id and f.day = old.day
+         )
+         select org_id from old order by org_id desc limit 1`,
+        [day, after],
+      );
+      const [last] = rows;
+      if (last === undefined) return;
+      after = last.org_id;
+    }
   }
 
   /**
@@ -115,7 +141,6 @@ export class DayPartitions {
         await this.store.transaction(async (runner) => {
           await runner.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`);
           await runner.query('select gapless_drop_day($1, $2)', [name.replace(/_\d{8}$/, ''), day]);
-          if (name.startsWith('events_')) await runner.query('delete from feed_days where day = $1', [day]);
         });
         return;
       } catch (error) {
