@@ -7,6 +7,7 @@ import type { Receiver } from '../support/receiver.js';
 import { aTcpProxy } from '../support/tcp-proxy.js';
 import { violations } from './support/accessibility.js';
 import { FrontDesk } from './support/front-desk.js';
+import { holdAnswers } from './support/hold-answers.js';
 import type { Visitor } from './support/visitor.js';
 
 /** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
@@ -40,6 +41,14 @@ async function listedSeqs({ page }: Visitor): Promise<readonly number[]> {
 /** Every seq from the first down to the last. */
 function down(from: number, to: number): readonly number[] {
   return Array.from({ length: from - to + 1 }, (_, index) => from - index);
+}
+
+/** So many events that are in the feed already. */
+async function aFeedOf(operator: Operator, count: number): Promise<void> {
+  await operator.emit(...tickets(count));
+  await eventually(async () => {
+    expect(await operator.api.feed()).toHaveLength(count);
+  });
 }
 
 /** An endpoint whose deliveries have all failed: they were being retried when it was paused, and it is active again. */
@@ -87,6 +96,52 @@ describe('the list of events', () => {
     await visitor.button('Continue').click();
     await visitor.page.locator('.event-seq', { hasText: '#4' }).waitFor();
     expect(await listedSeqs(visitor)).toEqual([4, 3, 2, 1]);
+  });
+
+  it('shows older events while it is paused, and newer ones than a seq after that', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 60);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await visitor.button('Pause').click();
+    await operator.emit(...tickets(3));
+    await visitor.see('Paused · 3 new');
+    expect(await listedSeqs(visitor)).toEqual(down(60, 11));
+    await visitor.button('Older').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(60, 1));
+    });
+    await visitor.see('Paused · 3 new');
+    await visitor.button('Continue').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(63, 1));
+    });
+    await visitor.button('Pause').click();
+    await visitor.find('#5');
+    await visitor.see('Up to #5');
+    await visitor.button('Newer').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(55, 1));
+    });
+  });
+
+  it('shows older events after the read of new ones that was under way', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 60);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const ofNew = /\/external\/events\?.*limit=500/;
+    const release = await holdAnswers(page, ofNew);
+    const asked = page.waitForRequest(ofNew);
+    await operator.emit(TICKET);
+    await asked;
+    await visitor.button('Older').click();
+    release();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(61, 1));
+    });
   });
 
   it('leads back to the event and the filter before', async () => {
