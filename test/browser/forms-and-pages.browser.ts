@@ -5,6 +5,7 @@ import { conversationData } from '../support/conversations.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { violations } from './support/accessibility.js';
 import { FrontDesk, type Desk } from './support/front-desk.js';
+import { holdAnswers } from './support/hold-answers.js';
 import { LateAnswers } from './support/late-answers.js';
 import type { View, Visitor } from './support/visitor.js';
 
@@ -295,6 +296,45 @@ describe('a secret that is shown once', () => {
     await secret.waitFor({ state: 'detached' });
     await visitor.open('/events');
     expect(asked).toHaveLength(2);
+  });
+
+  it('is shown, whatever its user presses before the answer is there', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'] });
+    await visitor.open(`/endpoints/${id}`);
+    const release = await holdAnswers(page, '**/rotate-secret');
+    await visitor.choose('Rotate secret …');
+    const dialog = page.getByRole('dialog');
+    await visitor.button('Rotate secret').click();
+    await dialog.locator('[aria-busy="true"]').waitFor();
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    for (const name of ['Close', 'Cancel']) await dialog.getByRole('button', { name }).dispatchEvent('click');
+    release();
+    await page.getByTestId('secret').waitFor();
+  });
+
+  it('is not lost by leaving the form of a new endpoint without a warning', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await visitor.button('Choose all').click();
+    const release = await holdAnswers(page, '**/external/webhooks');
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await visitor.button('Create endpoint').click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await eventually(() => {
+      expect(asked).toEqual(['The new secret is not shown yet. Leave without it?']);
+    });
+    release();
+    await page.getByTestId('secret').waitFor();
   });
 });
 
