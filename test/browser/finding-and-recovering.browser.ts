@@ -441,6 +441,11 @@ describe('a recovery', () => {
     const id = await anEndpointThatFailed(operator, receiver, 2);
     await operator.change(id, { is_active: false });
     await visitor.open(`/endpoints/${id}`);
+    // The api may accept a test a little before it shows the delivery.
+    let looks = 0;
+    await page.route(/\/deliveries\/whd_/, (route) =>
+      ++looks > 3 ? route.continue() : route.fulfill({ status: 404, json: {} }),
+    );
     await visitor.button('Enable and recover …').click();
     await visitor.button('Enable and recover 2').click();
     await visitor.see('The test failed, so nothing was recovered');
@@ -452,6 +457,46 @@ describe('a recovery', () => {
     await page.getByRole('button', { name: /^Enable and recover \d/ }).click();
     await visitor.see(/(\d) of \1 delivered\./);
     expect((await operator.endpoint(id)).is_active).toBe(true);
+    expect(looks).toBeGreaterThan(3);
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('404'))).toEqual([]);
+  });
+
+  it('leaves a paused endpoint paused if the test cannot be sent, and says why', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const id = await anEndpointThatFailed(operator, await desk.aFailingReceiver(), 2);
+    await operator.change(id, { is_active: false });
+    await visitor.open(`/endpoints/${id}`);
+    await page.route('**/test', (route) => route.fulfill({ status: 409, json: {} }));
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 2').click();
+    await visitor.see('The server answered 409.');
+    expect((await operator.endpoint(id)).is_active).toBe(false);
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
+  });
+
+  it('does not begin after its dialog was closed during the test', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    await operator.change(id, { is_active: false });
+    const held: (() => void)[] = [];
+    receiver.answer = (_request, response) => {
+      held.push(() => response.end('ok'));
+    };
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 2').click();
+    await visitor.see('Testing …');
+    await eventually(() => {
+      expect(held).toHaveLength(1);
+    });
+    await visitor.button('Cancel').click();
+    for (const answer of held) answer();
+    await eventually(async () => {
+      expect((await operator.endpoint(id)).is_active).toBe(false);
+    });
+    expect(await operator.recoveries(id)).toEqual([]);
   });
 
   it('sends a new endpoint what is in the feed already', async () => {
