@@ -151,6 +151,42 @@ describe('the form of an endpoint', () => {
   });
 });
 
+describe('the form of an endpoint that exists', () => {
+  it('saves what was changed in it, and leaves the changes of others', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    await visitor.open(`/endpoints/${id}/edit`);
+    await page.getByLabel('Name (optional)').fill('CRM sync');
+    const others = { events: ['ticket.reply'], max_per_second: 7 };
+    const read = page.waitForResponse(
+      async (response) =>
+        response.url().endsWith(`/webhooks/${id}`) && (await response.text()).includes('"max_per_second":7'),
+    );
+    await operator.change(id, others);
+    await read;
+    await visitor.button('Save').click();
+    await visitor.heading('CRM sync').waitFor();
+    expect(await operator.endpoint(id)).toMatchObject({ name: 'CRM sync', ...others });
+  });
+
+  it('renames an endpoint whose host is gone', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'] });
+    await desk.suite.query('update endpoints set url = $1 where id = $2', ['https://localhost.internal/hook', id]);
+    await visitor.open(`/endpoints/${id}/edit`);
+    await page.getByLabel('Name (optional)').fill('Gone');
+    await visitor.button('Save').click();
+    await visitor.heading('Gone').waitFor();
+  });
+});
+
 describe('the filter of an endpoint', () => {
   it('is tried on recent events, is refused where it is wrong, and is stored', async () => {
     const { visitor, operator } = await desk.aDesk();

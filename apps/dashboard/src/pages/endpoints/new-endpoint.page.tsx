@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { EndpointForm, type EndpointDraft } from '../../endpoints/endpoint-form.js';
+import type { EndpointDraft } from '../../endpoints/endpoint-draft.js';
+import { EndpointForm } from '../../endpoints/endpoint-form.js';
 import { useCreateEndpoint } from '../../endpoints/endpoint-changes.js';
 import { SecretDialog } from '../../endpoints/secret-dialog.js';
 import { SECRET_TO_COME, useSecretGuard } from '../../endpoints/use-secret-guard.js';
