@@ -7,6 +7,7 @@ import type { Receiver } from '../support/receiver.js';
 import { aTcpProxy } from '../support/tcp-proxy.js';
 import { violations } from './support/accessibility.js';
 import { FrontDesk } from './support/front-desk.js';
+import { holdAnswers } from './support/hold-answers.js';
 import type { Visitor } from './support/visitor.js';
 
 /** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
@@ -40,6 +41,14 @@ async function listedSeqs({ page }: Visitor): Promise<readonly number[]> {
 /** Every seq from the first down to the last. */
 function down(from: number, to: number): readonly number[] {
   return Array.from({ length: from - to + 1 }, (_, index) => from - index);
+}
+
+/** So many events that are in the feed already. */
+async function aFeedOf(operator: Operator, count: number): Promise<void> {
+  await operator.emit(...tickets(count));
+  await eventually(async () => {
+    expect(await operator.api.feed()).toHaveLength(count);
+  });
 }
 
 /** An endpoint whose deliveries have all failed: they were being retried when it was paused, and it is active again. */
@@ -87,6 +96,52 @@ describe('the list of events', () => {
     await visitor.button('Continue').click();
     await visitor.page.locator('.event-seq', { hasText: '#4' }).waitFor();
     expect(await listedSeqs(visitor)).toEqual([4, 3, 2, 1]);
+  });
+
+  it('shows older events while it is paused, and newer ones than a seq after that', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 60);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await visitor.button('Pause').click();
+    await operator.emit(...tickets(3));
+    await visitor.see('Paused · 3 new');
+    expect(await listedSeqs(visitor)).toEqual(down(60, 11));
+    await visitor.button('Older').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(60, 1));
+    });
+    await visitor.see('Paused · 3 new');
+    await visitor.button('Continue').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(63, 1));
+    });
+    await visitor.button('Pause').click();
+    await visitor.find('#5');
+    await visitor.see('Up to #5');
+    await visitor.button('Newer').click();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(55, 1));
+    });
+  });
+
+  it('shows older events after the read of new ones that was under way', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 60);
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const ofNew = /\/external\/events\?.*limit=500/;
+    const release = await holdAnswers(page, ofNew);
+    const asked = page.waitForRequest(ofNew);
+    await operator.emit(TICKET);
+    await asked;
+    await visitor.button('Older').click();
+    release();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual(down(61, 1));
+    });
   });
 
   it('leads back to the event and the filter before', async () => {
@@ -386,6 +441,11 @@ describe('a recovery', () => {
     const id = await anEndpointThatFailed(operator, receiver, 2);
     await operator.change(id, { is_active: false });
     await visitor.open(`/endpoints/${id}`);
+    // The api may accept a test a little before it shows the delivery.
+    let looks = 0;
+    await page.route(/\/deliveries\/whd_/, (route) =>
+      ++looks > 3 ? route.continue() : route.fulfill({ status: 404, json: {} }),
+    );
     await visitor.button('Enable and recover …').click();
     await visitor.button('Enable and recover 2').click();
     await visitor.see('The test failed, so nothing was recovered');
@@ -397,6 +457,46 @@ describe('a recovery', () => {
     await page.getByRole('button', { name: /^Enable and recover \d/ }).click();
     await visitor.see(/(\d) of \1 delivered\./);
     expect((await operator.endpoint(id)).is_active).toBe(true);
+    expect(looks).toBeGreaterThan(3);
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('404'))).toEqual([]);
+  });
+
+  it('leaves a paused endpoint paused if the test cannot be sent, and says why', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const id = await anEndpointThatFailed(operator, await desk.aFailingReceiver(), 2);
+    await operator.change(id, { is_active: false });
+    await visitor.open(`/endpoints/${id}`);
+    await page.route('**/test', (route) => route.fulfill({ status: 409, json: {} }));
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 2').click();
+    await visitor.see('The server answered 409.');
+    expect((await operator.endpoint(id)).is_active).toBe(false);
+    expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
+  });
+
+  it('does not begin after its dialog was closed during the test', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    await operator.change(id, { is_active: false });
+    const held: (() => void)[] = [];
+    receiver.answer = (_request, response) => {
+      held.push(() => response.end('ok'));
+    };
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 2').click();
+    await visitor.see('Testing …');
+    await eventually(() => {
+      expect(held).toHaveLength(1);
+    });
+    await visitor.button('Cancel').click();
+    for (const answer of held) answer();
+    await eventually(async () => {
+      expect((await operator.endpoint(id)).is_active).toBe(false);
+    });
+    expect(await operator.recoveries(id)).toEqual([]);
   });
 
   it('sends a new endpoint what is in the feed already', async () => {

@@ -5,6 +5,7 @@ import { conversationData } from '../support/conversations.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { violations } from './support/accessibility.js';
 import { FrontDesk, type Desk } from './support/front-desk.js';
+import { holdAnswers } from './support/hold-answers.js';
 import { LateAnswers } from './support/late-answers.js';
 import type { View, Visitor } from './support/visitor.js';
 
@@ -147,6 +148,42 @@ describe('the form of an endpoint', () => {
     await page.getByTestId('secret').waitFor();
     const [endpoint] = await operator.endpoints();
     expect(endpoint!.events.toSorted()).toEqual(['lead.created', 'visitor.identified']);
+  });
+});
+
+describe('the form of an endpoint that exists', () => {
+  it('saves what was changed in it, and leaves the changes of others', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    await visitor.open(`/endpoints/${id}/edit`);
+    await page.getByLabel('Name (optional)').fill('CRM sync');
+    const others = { events: ['ticket.reply'], max_per_second: 7 };
+    const read = page.waitForResponse(
+      async (response) =>
+        response.url().endsWith(`/webhooks/${id}`) && (await response.text()).includes('"max_per_second":7'),
+    );
+    await operator.change(id, others);
+    await read;
+    await visitor.button('Save').click();
+    await visitor.heading('CRM sync').waitFor();
+    expect(await operator.endpoint(id)).toMatchObject({ name: 'CRM sync', ...others });
+  });
+
+  it('renames an endpoint whose host is gone', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'] });
+    await desk.suite.query('update endpoints set url = $1 where id = $2', ['https://localhost.internal/hook', id]);
+    await visitor.open(`/endpoints/${id}/edit`);
+    await page.getByLabel('Name (optional)').fill('Gone');
+    await visitor.button('Save').click();
+    await visitor.heading('Gone').waitFor();
   });
 });
 
@@ -295,6 +332,45 @@ describe('a secret that is shown once', () => {
     await secret.waitFor({ state: 'detached' });
     await visitor.open('/events');
     expect(asked).toHaveLength(2);
+  });
+
+  it('is shown, whatever its user presses before the answer is there', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'] });
+    await visitor.open(`/endpoints/${id}`);
+    const release = await holdAnswers(page, '**/rotate-secret');
+    await visitor.choose('Rotate secret …');
+    const dialog = page.getByRole('dialog');
+    await visitor.button('Rotate secret').click();
+    await dialog.locator('[aria-busy="true"]').waitFor();
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    for (const name of ['Close', 'Cancel']) await dialog.getByRole('button', { name }).dispatchEvent('click');
+    release();
+    await page.getByTestId('secret').waitFor();
+  });
+
+  it('is not lost by leaving the form of a new endpoint without a warning', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await visitor.button('Choose all').click();
+    const release = await holdAnswers(page, '**/external/webhooks');
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await visitor.button('Create endpoint').click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await eventually(() => {
+      expect(asked).toEqual(['The new secret is not shown yet. Leave without it?']);
+    });
+    release();
+    await page.getByTestId('secret').waitFor();
   });
 });
 

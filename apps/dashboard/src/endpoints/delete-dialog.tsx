@@ -1,7 +1,7 @@
 import { useState, type SyntheticEvent } from 'react';
 import type { Endpoint } from '../api/resources.js';
 import { Button } from '../ui/button.js';
-import { Dialog } from '../ui/dialog.js';
+import { CancelButton, Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { isolated, Name } from '../ui/name.js';
 import { FailureNotice } from '../ui/notice.js';
@@ -35,6 +35,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
   return (
     <Dialog
       open
+      busy={deleting.isPending}
       onClose={onClose}
       title={
         <>
@@ -49,7 +50,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
       }
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton busy={deleting.isPending} onClose={onClose} />
           <Button
             type="submit"
             form={FORM}

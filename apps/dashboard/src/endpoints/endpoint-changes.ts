@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { api, dataOf, done } from '../api/client.js';
 import { reportLeaving } from '../api/follow-changes.js';
 import type { EndpointChange, NewEndpoint, Recovery } from '../api/resources.js';
-import type { SubmittedEndpoint } from './endpoint-form.js';
+import type { SubmittedEndpoint } from './endpoint-draft.js';
 
 /** Requests everything again that shows endpoints or their deliveries. */
 function useRefresh() {

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState, type ReactNode, type SyntheticEvent } from 'react';
 import { ApiProblem, readableText } from '../api/api-problem.js';
-import type { NewEndpoint } from '../api/resources.js';
 import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { focusFirstError, TextArea, TextField } from '../ui/field.js';
@@ -14,34 +13,28 @@ import {
   type DeliveryChange,
   type ShownDelivery,
 } from './delivery/delivery-draft.js';
+import { endpointChange, textOf, type EndpointDraft, type SubmittedEndpoint } from './endpoint-draft.js';
 import { EventPicker } from './event-picker.js';
 import { ScopePicker } from './scope-picker.js';
 import { parseWidgetScope, widgetScopeDraft } from './widget-scope.js';
 import './endpoint-form.css';
 
-/** The values of the form: the initial ones, and those that are submitted. */
-export type EndpointDraft = Pick<NewEndpoint, 'url' | 'events'> & {
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly widget_ids: string[] | null;
-};
-
-/** The values that are submitted. Delivery settings that were not changed are missing. */
-export type SubmittedEndpoint = EndpointDraft & DeliveryChange;
-
 interface EndpointFormProps {
+  /** The values that the form begins with. Later ones are ignored, so that a refetch does not disturb the user. */
   readonly initial: EndpointDraft & Partial<ShownDelivery>;
   readonly submitText: string;
   readonly busy: boolean;
   /** Why the api refused the last submission. */
   readonly failure: unknown;
   readonly cancel: ReactNode;
-  readonly onSubmit: (endpoint: SubmittedEndpoint) => void;
+  /** @param changes the members that differ from the initial ones */
+  readonly onSubmit: (endpoint: SubmittedEndpoint, changes: Partial<EndpointDraft> & DeliveryChange) => void;
 }
 
 const URL_CODES = new Set(['url_not_https', 'url_private_network', 'url_unresolvable', 'url_invalid']);
 
-export function EndpointForm({ initial, submitText, busy, failure, cancel, onSubmit }: EndpointFormProps) {
+export function EndpointForm({ initial: given, submitText, busy, failure, cancel, onSubmit }: EndpointFormProps) {
+  const [initial] = useState(given);
   const [url, setUrl] = useState(initial.url);
   const [name, setName] = useState(initial.name ?? '');
   const [description, setDescription] = useState(initial.description ?? '');
@@ -72,14 +65,15 @@ export function EndpointForm({ initial, submitText, busy, failure, cancel, onSub
       return;
     }
     setChanged(new Set());
-    onSubmit({
+    const draft = {
       url: url.trim(),
-      name: name.trim() === '' ? null : name.trim(),
-      description: description.trim() === '' ? null : description.trim(),
+      name: textOf(name),
+      description: textOf(description),
       events: [...events] as EndpointDraft['events'],
       widget_ids: parsedScope.widgetIds,
-      ...deliveryChange(delivery, shownDelivery),
-    });
+    };
+    const ofDelivery = deliveryChange(delivery, shownDelivery);
+    onSubmit({ ...draft, ...ofDelivery }, { ...endpointChange(draft, initial), ...ofDelivery });
   };
 
   return (

@@ -1,11 +1,22 @@
 import type { Activity, Endpoint, EndpointWithHealth, HealthStatus } from '../api/resources.js';
 
+/** The activity by endpoint, for each answer of the api. Lists of thousands of endpoints look it up for every one. */
+const byEndpoint = new WeakMap<readonly Activity[], ReadonlyMap<string, Activity>>();
+
+/** Returns the activity of an endpoint. `undefined` if the list of endpoints is newer. */
+export function activityOf(id: string, activity: readonly Activity[] | undefined): Activity | undefined {
+  if (activity === undefined) return undefined;
+  const known = byEndpoint.get(activity) ?? new Map(activity.map((each) => [each.endpoint_id, each]));
+  byEndpoint.set(activity, known);
+  return known.get(id);
+}
+
 /** Returns the health of an endpoint for lists. Until the activity is known, only its own figures say something. */
 export function healthOf(
   { id, is_active: isActive, failure_count: failures, last_triggered_at: last }: Endpoint,
   activity: readonly Activity[] | undefined,
 ): HealthStatus {
-  const known = activity?.find(({ endpoint_id: endpointId }) => endpointId === id)?.health.status;
+  const known = activityOf(id, activity)?.health.status;
   // The list of endpoints may be newer than their activity.
   if (known !== undefined && isActive === isActiveIn(known)) return known;
   if (!isActive) return failures > 0 ? 'disabled' : 'paused';

@@ -1,5 +1,7 @@
 import { useMutation, useQueries, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import { ApiProblem } from '../api/api-problem.js';
+import { NoAnswer } from '../api/no-answer.js';
 import { deliveryQuery, endpointQuery } from '../api/queries.js';
 import type { DeliveryDetail, EndpointWithHealth, Recovery } from '../api/resources.js';
 import { wholeNumber } from '../charts/scale.js';
@@ -8,11 +10,12 @@ import { browserClock } from '../time/clock.js';
 import { zoneName } from '../time/time-text.js';
 import { useSettled } from '../time/use-settled.js';
 import { Button } from '../ui/button.js';
-import { Dialog } from '../ui/dialog.js';
+import { CancelButton, Dialog } from '../ui/dialog.js';
 import { Checkbox, Radio, TextField } from '../ui/field.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { Skeleton } from '../ui/skeleton.js';
 import { Time } from '../ui/time.js';
+import { toastFailure } from '../ui/toast-queue.js';
 import { recover, recovery, stopRecovery, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
 import { localInput, parseReach, type Range, type ReachDraft } from './recovery-range.js';
 import './recover-dialog.css';
@@ -50,7 +53,7 @@ interface Sent {
 type Phase =
   | { readonly kind: 'choosing' }
   | { readonly kind: 'testing' }
-  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined; readonly wasActive: boolean }
+  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined; readonly isActive: boolean }
   | { readonly kind: 'sending' }
   | ({ readonly kind: 'sent' } & Sent);
 
@@ -63,8 +66,8 @@ interface RecoverDialogProps {
 
 /**
  * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed,
- * and sends one test event before all others, unless its user does not want that. If the test fails, the endpoint is as
- * it was.
+ * and sends one test event before all others, unless its user does not want that. If the test fails or the dialog is
+ * closed during it, nothing is recovered, and an endpoint that was inactive is paused again.
  */
 export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps) {
   const [reach, setReach] = useState<ReachDraft>(() => ({
@@ -81,7 +84,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   const settledReach = useSettled(reach, SETTLE_MS);
   const parsed = parseReach(settledReach, lastSuccess);
   const counts = useCounts(endpoint.id, parsed.kind === 'ok' ? parsed.range : undefined);
-  const acting = useRecovery(endpoint, setPhase);
+  const { act, error: actError } = useRecovery(endpoint, setPhase);
   // Missed events were never sent, so they are among those.
   const wanted = KINDS.map(({ kind }) => kind).filter(
     (kind) => kinds.has(kind) && !(kind === 'missed' && kinds.has('never_sent')),
@@ -89,7 +92,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   const total = wanted.reduce((sum, kind) => sum + (counts[kind].data?.matched ?? 0), 0);
   const isCounted =
     parsed.kind === 'ok' && settledReach === reach && wanted.every((kind) => counts[kind].data !== undefined);
-  const failure = acting.error ?? counts.failed.error ?? counts.missed.error ?? counts.never_sent.error;
+  const failure = actError ?? counts.failed.error ?? counts.missed.error ?? counts.never_sent.error;
   const isBusy = phase.kind === 'testing' || phase.kind === 'sending';
   // The test may need the endpoint enabled for a moment. Until it is over, the dialog says what it will do.
   const [wasActive, setWasActive] = useState(endpoint.is_active);
@@ -102,6 +105,8 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   return (
     <Dialog
       open
+      // What was asked for in this phase cannot be taken back.
+      busy={phase.kind === 'sending'}
       onClose={onClose}
       title={isActive ? 'Recover deliveries' : 'Enable and recover'}
       description={
@@ -111,7 +116,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       }
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton busy={phase.kind === 'sending'} onClose={onClose} />
           <Button
             look="solid"
             icon="recover"
@@ -123,7 +128,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
               setWasActive(endpoint.is_active);
               const isDefault = wanted.length === 2 && !kinds.has('never_sent');
               const bodies = isDefault ? [range] : wanted.map((status) => ({ ...range, status }));
-              void acting.act({ bodies, range, total, isTestedFirst });
+              void act({ bodies, range, total, isTestedFirst });
             }}
           >
             {phase.kind === 'testing' ? 'Testing …' : total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
@@ -173,7 +178,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       {phase.kind === 'test-failed' && (
         <Notice tone="bad" title="The test failed, so nothing was recovered">
           {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`}{' '}
-          {phase.wasActive ? 'New events are still sent.' : 'The endpoint is paused again, and gets nothing.'} Fix the
+          {phase.isActive ? 'New events are still sent.' : 'The endpoint is paused again, and gets nothing.'} Fix the
           receiver, then try again.
         </Notice>
       )}
@@ -273,24 +278,52 @@ interface Wish {
   readonly isTestedFirst: boolean;
 }
 
-/** Enables, tests and recovers, in this order. An endpoint that was inactive is so again after a failed test. */
+/**
+ * Enables, tests and recovers, in this order. If nothing is recovered, because the test fails, a request fails or the
+ * dialog is closed before, an endpoint that was inactive is paused again.
+ */
 function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => void) {
   const queries = useQueryClient();
   const changing = useChangeEndpoint(endpoint.id);
   const testing = useTestEndpoint(endpoint.id);
   const recovering = useRecover(endpoint.id);
+  const [error, setError] = useState<Error | null>(null);
+  const isClosed = useRef(false);
+  useEffect(() => {
+    isClosed.current = false;
+    return () => {
+      isClosed.current = true;
+    };
+  }, []);
+
+  /** @returns whether the endpoint is inactive again */
+  const pauseAgain = async () => {
+    try {
+      await changing.mutateAsync({ is_active: false });
+      return true;
+    } catch (failure) {
+      // The dialog may be closed, and has a failure of its own otherwise.
+      toastFailure('The endpoint is not paused again', failure);
+      return false;
+    }
+  };
   const act = async ({ bodies, range, total, isTestedFirst }: Wish) => {
+    let isEnabledHere = false;
+    let isAsked = false;
+    setError(null);
     try {
       setPhase({ kind: 'sending' });
-      const wasActive = endpoint.is_active;
-      if (!wasActive) await changing.mutateAsync({ is_active: true });
+      if (!endpoint.is_active) {
+        await changing.mutateAsync({ is_active: true });
+        isEnabledHere = true;
+      }
       if (isTestedFirst && total > 0) {
         setPhase({ kind: 'testing' });
         const { id } = await testing.mutateAsync();
-        const test = await tested(queries, endpoint.id, id);
-        if (test?.status !== 'delivered') {
-          if (!wasActive) await changing.mutateAsync({ is_active: false });
-          setPhase({ kind: 'test-failed', test, wasActive });
+        const test = await tested(queries, endpoint.id, id, isClosed);
+        if (isClosed.current || test?.status !== 'delivered') {
+          const isPausedAgain = isEnabledHere && (await pauseAgain());
+          setPhase({ kind: 'test-failed', test, isActive: !isPausedAgain });
           return;
         }
         setPhase({ kind: 'sending' });
@@ -298,27 +331,47 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
       const { health } = await queries.query({ ...endpointQuery(endpoint.id), staleTime: 0 });
       const recoveries: string[] = [];
       for (const body of total > 0 ? bodies : []) {
+        isAsked = true;
         const { id } = await recovering.mutateAsync(body);
+        isEnabledHere = false;
         if (id !== null) recoveries.push(id);
       }
       setPhase({ kind: 'sent', recoveries, total, range, pendingBefore: health.pending });
-    } catch {
-      // The mutations show their failures themselves.
+    } catch (failure) {
+      // Pausing would end what a recovery sends, and one may run although its answer was lost.
+      if (isEnabledHere && !(isAsked && isUnanswered(failure))) await pauseAgain();
+      setError(failure as Error);
       setPhase({ kind: 'choosing' });
     }
   };
-  return { act, error: changing.error ?? testing.error ?? recovering.error };
+  return { act, error };
 }
 
-/** Waits for the first attempt of a test. @returns `undefined` if there was none in time */
-async function tested(queries: QueryClient, endpointId: string, id: string): Promise<DeliveryDetail | undefined> {
+/** Waits for the first attempt of a test. @returns `undefined` if there was none in time, or the dialog was closed */
+async function tested(
+  queries: QueryClient,
+  endpointId: string,
+  id: string,
+  isClosed: { readonly current: boolean },
+): Promise<DeliveryDetail | undefined> {
   const deadlineMs = browserClock.now() + TEST_PATIENCE_MS;
-  while (browserClock.now() < deadlineMs) {
-    const delivery = await queries.query({ ...deliveryQuery(endpointId, id), staleTime: 0 });
-    if (delivery.attempts_log.length > 0) return delivery;
+  while (browserClock.now() < deadlineMs && !isClosed.current) {
+    const delivery = await queries.query({ ...deliveryQuery(endpointId, id), staleTime: 0 }).catch(undefinedIfNotThere);
+    if (delivery !== undefined && delivery.attempts_log.length > 0) return delivery;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   return undefined;
+}
+
+/** The api may accept a test a little before it shows the delivery. A lost answer says nothing about the test. */
+function undefinedIfNotThere(error: unknown): undefined {
+  if (isUnanswered(error) || (error instanceof ApiProblem && error.status === 404)) return undefined;
+  throw error;
+}
+
+/** Whether it is not known what became of a request. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof NoAnswer || (error instanceof ApiProblem && error.status >= 500);
 }
 
 /** Returns what the recoveries send in all, how much of it is not scheduled yet, and what stops them. */

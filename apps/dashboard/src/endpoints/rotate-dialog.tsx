@@ -3,6 +3,7 @@ import type { Endpoint, EndpointWithNewSecret } from '../api/resources.js';
 import { ConfirmDialog } from '../ui/confirm-dialog.js';
 import { Segments } from '../ui/segments.js';
 import { useRotateSecret } from './endpoint-changes.js';
+import { SECRET_TO_COME, useSecretGuard } from './use-secret-guard.js';
 
 interface RotateDialogProps {
   readonly endpoint: Endpoint;
@@ -20,6 +21,7 @@ const OVERLAPS = [
 export function RotateDialog({ endpoint, onClose, onRotated }: RotateDialogProps) {
   const rotating = useRotateSecret(endpoint.id);
   const [overlap, setOverlap] = useState<number>(0);
+  useSecretGuard(rotating.isPending, SECRET_TO_COME);
   return (
     <ConfirmDialog
       onClose={onClose}

@@ -1,10 +1,10 @@
-import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import { CopyButton } from '../ui/copy-button.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Checkbox } from '../ui/field.js';
 import { Notice } from '../ui/notice.js';
+import { useSecretGuard } from './use-secret-guard.js';
 import './secret-dialog.css';
 
 interface SecretDialogProps {
@@ -19,11 +19,7 @@ interface SecretDialogProps {
 /** Shows a secret this once. It closes only after the user has confirmed that the secret is stored. */
 export function SecretDialog({ title, what, secret, hint, onClose }: SecretDialogProps) {
   const [isKept, setKept] = useState(false);
-  // A reload or a step back would lose the secret for good. The browser asks first.
-  useBlocker({
-    shouldBlockFn: () => !isKept && !window.confirm('The secret is not stored yet. Leave without it?'),
-    enableBeforeUnload: () => !isKept,
-  });
+  useSecretGuard(!isKept, 'The secret is not stored yet. Leave without it?');
   return (
     <Dialog
       open

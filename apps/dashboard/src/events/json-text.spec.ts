@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { jsonPieces, spacedJson } from './json-text.js';
 
@@ -26,6 +26,15 @@ describe('JSON that is spaced for reading', () => {
         expect(spacedJson(raw)).toBe(JSON.stringify(JSON.parse(raw), null, 2));
       }),
     );
+  });
+
+  it('is not searched again while it is written, however many lists it has', () => {
+    const raw = `[${Array.from({ length: 2_000 }, () => '[1]').join()}]`;
+    const searching = jest.spyOn(RegExp.prototype, 'test');
+    const text = spacedJson(raw);
+    const searched = searching.mock.calls.reduce((sum, [part]) => sum + part.length, 0);
+    searching.mockRestore();
+    expect(searched).toBeLessThan(2 * text.length);
   });
 });
 

@@ -5,17 +5,19 @@
 export function spacedJson(raw: string): string {
   let text = '';
   let depth = 0;
+  let isEmpty = false;
   for (const [token] of raw.matchAll(/"(?:[^"\\]|\\.)*"|[^\s{}[\],:"]+|[{}[\],:]/gs)) {
+    const isEnd = token === '}' || token === ']';
+    if (isEnd) depth--;
+    // The written text is never read again: it may be long, and have many lists.
+    if (isEmpty !== isEnd) text += lineAt(depth);
+    isEmpty = false;
     switch (token) {
       case '{':
       case '[':
         depth++;
-        text += `${token}${lineAt(depth)}`;
-        break;
-      case '}':
-      case ']':
-        depth--;
-        text = /[{[]\s*$/.test(text) ? text.trimEnd() + token : `${text}${lineAt(depth)}${token}`;
+        isEmpty = true;
+        text += token;
         break;
       case ',':
         text += `,${lineAt(depth)}`;

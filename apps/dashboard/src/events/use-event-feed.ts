@@ -32,6 +32,15 @@ interface State {
   readonly isReading: boolean;
 }
 
+type Work = () => Promise<void>;
+
+interface Actions {
+  readonly toHead: () => void;
+  /** @param held the window that is shown while the list is paused */
+  readonly older: (held: EventWindow<Envelope> | undefined) => void;
+  readonly newer: () => void;
+}
+
 const NOTHING: State = { head: 0, error: null, isReading: false };
 
 /**
@@ -46,14 +55,14 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
   const [start, setStart] = useState(0);
   const isStreaming = useConnection((connection) => connection.isStreaming);
   const reportedHead = useConnection((connection) => connection.head);
-  const actions = useRef<{ readonly older: () => void; readonly newer: () => void; readonly toHead: () => void }>(null);
+  const actions = useRef<Actions>(null);
   const isLive = from === undefined;
 
   useEffect(() => {
     const read = feedReader({ event, widget });
     let isOver = false;
     let isBusy = false;
-    let isAgain = false;
+    const asked = new Set<Work>();
     let window: EventWindow<Envelope> | undefined;
 
     const show = (changes: Partial<State>) => {
@@ -61,24 +70,34 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
       if (changes.window !== undefined) window = changes.window;
       setState((known) => ({ ...known, ...changes }));
     };
-    /** One read at a time, so that each continues where the one before ended. */
-    const alone = async (work: () => Promise<void>) => {
-      if (isBusy) {
-        isAgain = true;
-        return;
-      }
+    /** One read at a time, so that each continues where the one before ended. Others wait for their turn. */
+    const alone = async (work: Work) => {
+      asked.add(work);
+      if (isBusy) return;
       isBusy = true;
-      try {
-        await work();
-        show({ error: null, isReading: false });
-      } catch (error) {
-        show({ error, isReading: false });
+      // Work that is asked for meanwhile is visited, too.
+      for (const next of asked) {
+        asked.delete(next);
+        try {
+          await next();
+          show({ error: null });
+        } catch (error) {
+          show({ error });
+        }
+        if (isOver) return;
       }
       isBusy = false;
-      if (isAgain && !isOver) {
-        isAgain = false;
-        if (isLive) toHead();
-      }
+    };
+    /** A read for the user, who sees that it is under way. */
+    const forUser = (work: Work) => {
+      show({ isReading: true });
+      void alone(async () => {
+        try {
+          await work();
+        } finally {
+          show({ isReading: false });
+        }
+      });
     };
     const begin = async () => {
       const { oldest, head } = await feedBounds();
@@ -86,31 +105,32 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
       const page = await readBackwards(read, { before: top + 1, oldest, wanted: PAGE });
       show({ window: { events: page.events.toReversed(), top, before: page.before }, head });
     };
-    const toHead = () =>
-      void alone(async () => {
-        if (window === undefined) return begin();
-        for (let next: number | null = window.top; next !== null && !isOver;) {
-          const page = await read(next, NEWER_PAGE);
-          if (page.head - window.top > MAX_BEHIND) return begin();
-          next = page.next;
-          const top = next ?? Math.max(page.head, page.events.at(-1)?.seq ?? 0);
-          if (top > window.top) show({ window: withNewer(window, page.events, top), head: page.head });
-        }
-      });
+    const readToHead = async () => {
+      if (window === undefined) return begin();
+      for (let next: number | null = window.top; next !== null && !isOver;) {
+        const page = await read(next, NEWER_PAGE);
+        if (page.head - window.top > MAX_BEHIND) return begin();
+        next = page.next;
+        const top = next ?? Math.max(page.head, page.events.at(-1)?.seq ?? 0);
+        if (top > window.top) show({ window: withNewer(window, page.events, top), head: page.head });
+      }
+    };
     actions.current = {
-      toHead,
-      older: () => {
-        show({ isReading: true });
-        void alone(async () => {
-          if (window === undefined || window.before === null) return;
+      toHead: () => void alone(readToHead),
+      older: (held) => {
+        forUser(async () => {
+          const before = (held ?? window)?.before ?? null;
+          if (before === null) return;
           const { oldest } = await feedBounds();
-          const page = await readBackwards(read, { before: window.before, oldest, wanted: PAGE });
-          show({ window: withOlder(window, page.events, page.before) });
+          const page = await readBackwards(read, { before, oldest, wanted: PAGE });
+          // The live window may have lost its oldest events while the other one was held.
+          if (window?.before === before) show({ window: withOlder(window, page.events, page.before) });
+          if (isOver) return;
+          setHeld((known) => (known?.before === before ? withOlder(known, page.events, page.before) : known));
         });
       },
       newer: () => {
-        show({ isReading: true });
-        void alone(async () => {
+        forUser(async () => {
           if (window === undefined) return;
           const page = await read(window.top, PAGE);
           const top = page.next ?? page.head;
@@ -125,7 +145,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
       setState(NOTHING);
       setHeld(undefined);
     };
-  }, [event, widget, from, isLive, start]);
+  }, [event, widget, from, start]);
 
   useEffect(() => {
     if (isLive) actions.current?.toHead();
@@ -139,9 +159,11 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
     };
   }, [isLive, isStreaming]);
 
-  if (isPaused && held === undefined && state.window !== undefined) setHeld(state.window);
-  if (!isPaused && held !== undefined) setHeld(undefined);
-  const shown = isPaused ? (held ?? state.window) : state.window;
+  // A list that begins at a seq grows only when its user asks, also if the list was paused before.
+  const isHeld = isLive && isPaused;
+  if (isHeld && held === undefined && state.window !== undefined) setHeld(state.window);
+  if (!isHeld && held !== undefined) setHeld(undefined);
+  const shown = isHeld ? (held ?? state.window) : state.window;
   const waiting = shown === undefined ? 0 : (state.window?.events ?? []).filter(({ seq }) => seq > shown.top).length;
   return {
     window: shown,
@@ -152,7 +174,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
     retry: () => {
       setStart((count) => count + 1);
     },
-    readOlder: () => actions.current?.older(),
+    readOlder: () => actions.current?.older(held),
     readNewer: () => actions.current?.newer(),
   };
 }

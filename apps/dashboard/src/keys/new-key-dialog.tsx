@@ -1,10 +1,11 @@
 import { useState, type SyntheticEvent } from 'react';
 import type { ApiKeyWithSecret, Scope } from '../api/resources.js';
+import { SECRET_TO_COME, useSecretGuard } from '../endpoints/use-secret-guard.js';
 import { useSession } from '../session/use-session.js';
 import { browserClock } from '../time/clock.js';
 import { words } from '../session/wording.js';
 import { Button } from '../ui/button.js';
-import { Dialog } from '../ui/dialog.js';
+import { CancelButton, Dialog } from '../ui/dialog.js';
 import { Checkbox, SelectField, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { useCreateKey } from './key-changes.js';
@@ -31,6 +32,7 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
   const [days, setDays] = useState(90);
   const [name, setName] = useState('');
   const creating = useCreateKey();
+  useSecretGuard(creating.isPending, SECRET_TO_COME);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     if (scopes.size === 0) return;
@@ -43,12 +45,13 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
   return (
     <Dialog
       open
+      busy={creating.isPending}
       onClose={onClose}
       title="New API key"
       description="Choose only the scopes that its user needs. A consumer of the feed needs only events:read."
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton busy={creating.isPending} onClose={onClose} />
           <Button
             type="submit"
             form={FORM}

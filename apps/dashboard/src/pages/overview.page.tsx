@@ -8,7 +8,7 @@ import { shortNumber, wholeNumber } from '../charts/scale.js';
 import { Sparkline } from '../charts/sparkline.js';
 import { TimeChart } from '../charts/time-chart.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
-import { autoDisabledText, byUrgency, failedText, healthOf, inARowText } from '../endpoints/health-of.js';
+import { activityOf, autoDisabledText, byUrgency, failedText, healthOf, inARowText } from '../endpoints/health-of.js';
 import { WINDOWS, type Window } from '../overview/overview-search.js';
 import { useScope } from '../session/use-session.js';
 import { durationText, millisecondsText } from '../time/time-text.js';
@@ -112,10 +112,7 @@ function Attention({ endpoints, activity }: EndpointsCardProps) {
               <Name>{endpointTitle(endpoint)}</Name>
             </Link>
             <span>
-              <BrokenText
-                endpoint={endpoint}
-                health={activity.find(({ endpoint_id: id }) => id === endpoint.id)?.health}
-              />
+              <BrokenText endpoint={endpoint} health={activityOf(endpoint.id, activity)?.health} />
             </span>
           </li>
         ))}
@@ -272,7 +269,7 @@ function EndpointLine({
   readonly endpoint: Endpoint;
   readonly activity: readonly Activity[] | undefined;
 }) {
-  const buckets = activity?.find(({ endpoint_id: id }) => id === endpoint.id)?.buckets ?? [];
+  const buckets = activityOf(endpoint.id, activity)?.buckets ?? [];
   return (
     <li className="overview-endpoint">
       <HealthBadge status={healthOf(endpoint, activity)} />

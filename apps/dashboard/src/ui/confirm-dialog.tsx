@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Button } from './button.js';
-import { Dialog } from './dialog.js';
+import { CancelButton, Dialog } from './dialog.js';
 import type { IconName } from './icon.js';
 import { FailureNotice } from './notice.js';
 
@@ -33,12 +33,13 @@ export function ConfirmDialog({
   return (
     <Dialog
       open
+      busy={busy}
       onClose={onClose}
       title={title}
       description={description}
       actions={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <CancelButton busy={busy} onClose={onClose} />
           <Button look="danger" icon={icon} busy={busy} onClick={onConfirm}>
             {action}
           </Button>

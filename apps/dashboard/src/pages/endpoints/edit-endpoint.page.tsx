@@ -14,9 +14,12 @@ const route = getRouteApi('/inside/endpoints/$endpointId/edit');
 
 export function EditEndpointPage() {
   const { endpointId } = route.useParams();
+  return <EditEndpoint key={endpointId} endpointId={endpointId} />;
+}
+
+function EditEndpoint({ endpointId }: { readonly endpointId: string }) {
   const navigate = useNavigate();
-  // A refetch must not change the values while they are edited.
-  const { data: endpoint, error, refetch } = useQuery({ ...endpointQuery(endpointId), refetchInterval: false });
+  const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
   const changing = useChangeEndpoint(endpointId);
   const page = { to: '/endpoints/$endpointId', params: { endpointId } } as const;
   return (
@@ -38,7 +41,7 @@ export function EditEndpointPage() {
           busy={changing.isPending}
           failure={changing.error}
           cancel={<ButtonLink {...page}>Cancel</ButtonLink>}
-          onSubmit={(changes) => {
+          onSubmit={(_endpoint, changes) => {
             changing.mutate(changes, {
               onSuccess: () => {
                 toastDone('Endpoint saved');

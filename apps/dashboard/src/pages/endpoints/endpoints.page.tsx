@@ -6,7 +6,7 @@ import { Sparkline } from '../../charts/sparkline.js';
 import { HEALTHS, parseEndpointSearch, type EndpointSearch } from '../../endpoints/endpoint-search.js';
 import { filteredEndpoints } from '../../endpoints/filtered-endpoints.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
-import { failedText, healthOf } from '../../endpoints/health-of.js';
+import { activityOf, failedText, healthOf } from '../../endpoints/health-of.js';
 import { eventsText, scopeText } from '../../endpoints/subscription-text.js';
 import { subscribableTypes } from '../../endpoints/event-families.js';
 import { useLack } from '../../session/use-session.js';
@@ -152,7 +152,7 @@ interface EndpointRowProps {
 }
 
 function EndpointRow({ endpoint, activity, catalogSize }: EndpointRowProps) {
-  const known = activity?.find(({ endpoint_id: id }) => id === endpoint.id);
+  const known = activityOf(endpoint.id, activity);
   const failed = known && failedText(known.health);
   return (
     <tr data-link>

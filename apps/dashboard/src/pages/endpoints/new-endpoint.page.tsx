@@ -1,8 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { EndpointForm, type EndpointDraft } from '../../endpoints/endpoint-form.js';
+import type { EndpointDraft } from '../../endpoints/endpoint-draft.js';
+import { EndpointForm } from '../../endpoints/endpoint-form.js';
 import { useCreateEndpoint } from '../../endpoints/endpoint-changes.js';
 import { SecretDialog } from '../../endpoints/secret-dialog.js';
+import { SECRET_TO_COME, useSecretGuard } from '../../endpoints/use-secret-guard.js';
 import type { EndpointWithSecret } from '../../api/resources.js';
 import { ButtonLink } from '../../ui/button.js';
 import { PageHeader } from '../../ui/page-header.js';
@@ -13,6 +15,7 @@ export function NewEndpointPage() {
   const navigate = useNavigate();
   const [created, setCreated] = useState<EndpointWithSecret>();
   const creating = useCreateEndpoint();
+  useSecretGuard(creating.isPending, SECRET_TO_COME);
   return (
     <>
       <PageHeader title="New endpoint" back={{ link: { to: '/endpoints' }, text: 'Endpoints' }} />
