@@ -53,7 +53,7 @@ describe('the reconciler', () => {
 
   beforeAll(async () => {
     // Everyone shares the one partition: whatever stands still there is in everyone's way.
-    gapless = await aGapless({ RETRY_SCHEDULE: '1h', PARTITIONS: '1' });
+    gapless = await aGapless({ RETRY_SCHEDULE: '1h', PARTITIONS: '1', DELIVERY_TIMEOUT: '1m' });
     app = await gapless.startAll();
     store = app.app.get(Store);
     topics = app.app.get<TopicNames>(TOPICS);
