@@ -497,7 +497,13 @@ describe('a log whose brokers were away', () => {
     ['that has lost records stops its partition also if no broken connection showed it', 0, 1],
   ])('%s', async (_fact, broken, written) => {
     await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
-    await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topics.log] }));
+    await connection.withAdmin(async (admin) => {
+      await admin.deleteTopics({ topics: [topics.log] });
+      // Until the broker has heard of it, the topic looks as if it did not have to be made.
+      await eventually(async () => {
+        expect(await admin.listTopics()).not.toContain(topics.log);
+      });
+    });
     await eventually(() => makeTopics(connection, [planOfLog()]));
     interruptions += broken;
     await expect(sequencer.sequence(0, [eventRecord()], aSession())).rejects.toThrow(PartitionStoppedError);

@@ -75,6 +75,9 @@ async function ask<T = unknown>(method: string, path: string, body?: unknown, ke
   return { status: response.status, code: parsed.code, data: parsed.data, body: parsed };
 }
 
+/** The streams whose answers begin at once, in two processes. */
+const STREAMS = 6;
+
 /** Opens a stream of events as an agent, and returns all of it once it has ended. */
 async function openAgentStream(url: string, key: string): Promise<string> {
   const meta = {
@@ -298,15 +301,17 @@ describe('deleting an organization', () => {
     const [key, othersKey] = [await anApiKey(store, orgId), await anApiKey(store, other)];
     const scopes = ['events:read', 'webhooks:read'];
     const link = await ask<{ url: string }>('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes });
-    const opened = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
+    const session = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
       link_token: new URL(link.data.url).hash.slice(1),
     });
-    const bearer = { authorization: `Bearer ${opened.data.token}` };
+    const bearer = { authorization: `Bearer ${session.data.token}` };
     const feed = '/api/v1/external/events';
     const accept = { accept: 'text/event-stream' };
+    let opened = 0;
     const open = async (url: string, headers: Record<string, string>, init: RequestInit = {}) => {
       const response = await fetch(url, { ...init, headers });
       expect([url, response.status]).toEqual([url, 200]);
+      opened++;
       return response.text();
     };
     const ends = [app, second].flatMap(({ url }) => [
@@ -317,7 +322,11 @@ describe('deleting an organization', () => {
       openAgentStream(url, key),
     ]);
     const stranger = fetch(second.url + feed, { headers: { 'x-api-key': othersKey, ...accept } });
-    await delay(500);
+    await eventually(() => {
+      expect(opened).toBe(STREAMS);
+    });
+    // The others answer at their end. They were sent at the same time.
+    await delay(1_000);
     const startedMs = performance.now();
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
     const texts = await Promise.all(ends);
