@@ -807,7 +807,7 @@ describe('every page', () => {
     });
     await second.context.addCookies(await visitor.context.cookies());
     await second.page.addInitScript("localStorage.setItem('gapless.signed-in', '1')");
-    // What is loaded two seconds later is not part of it, however slow this machine is.
+    // On a slow machine, files that the page loads two seconds later would count as well.
     await second.page.addInitScript(
       'const later = setTimeout; setTimeout = (act, ms, ...rest) => later(act, ms === 2_000 ? 600_000 : ms, ...rest);',
     );
