@@ -11,15 +11,19 @@ import {
   type DueAttempt,
   type Target,
 } from '#libs/domain';
-import type { DispatchLookupResult, UnreadableTarget } from '#libs/postgres';
+import type { DispatchLookupResult, EndpointDirectory } from '#libs/postgres';
 import { topicNames } from '#libs/kafka-log';
+import { createLogger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
-import { aDueAttempt, attemptOf } from '../../../../test/support/due-attempts.js';
+import { aDueAttempt, anEndpointId, attemptOf } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { AttemptMaker, type AttemptMakerDependencies, type OrderedResult } from './attempt-maker.js';
-import type { DispatchLookup } from './dispatch-lookup.js';
-import { Flight } from '../lanes/lane.js';
+import { DispatchLookup } from './dispatch-lookup.js';
+import { Flight, Lane } from '../lanes/lane.js';
 import { RecentAttempts } from './recent-attempts.js';
 
 const NOW_MS = 1_750_000_000_999;
@@ -29,7 +33,7 @@ const topics = topicNames('gapless', SCHEDULE);
 const due = aDueAttempt();
 
 let appender: FakeAppender;
-let found: DispatchLookupResult | UnreadableTarget;
+let found: DispatchLookupResult;
 let outcome: AttemptOutcome;
 let posts: (readonly [DueAttempt, Target])[];
 let ending: AbortController;
@@ -49,13 +53,17 @@ beforeEach(() => {
   });
 });
 
-function aMaker(attempt: Destination['attempt'], waitsFor?: AttemptMakerDependencies['waitsFor']): AttemptMaker {
+function aMaker(
+  attempt: Destination['attempt'],
+  waitsFor?: AttemptMakerDependencies['waitsFor'],
+  lookup = {
+    find: () => Promise.resolve(found),
+    look: () => Promise.resolve(found),
+  } as unknown as DispatchLookup,
+): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
-    lookup: {
-      find: () => Promise.resolve(found),
-      look: () => Promise.resolve(found),
-    } as unknown as DispatchLookup,
+    lookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,
     recent: new RecentAttempts(15_000, () => NOW_MS),
@@ -127,18 +135,6 @@ describe('an attempt that is due', () => {
     appender.failures = 1;
     await make();
     expect(facts()).toHaveLength(1);
-  });
-
-  it('waits for a minute as the same attempt if its endpoint cannot be read, and keeps no place meanwhile', async () => {
-    found = { kind: 'unreadable', error: new Error('no key') };
-    await make({ ...due, attempt: 3 });
-    expect(posts).toEqual([]);
-    expect(facts()).toEqual([]);
-    expect(retries()).toMatchObject([{ topic: topics.retry[1] }]);
-    expect(JSON.stringify(retries()[0]?.headers)).toContain(String(NOW_MS + 60_000));
-    expect(attemptOf(retries()[0]!)).toEqual({ ...due, attempt: 3 });
-    await make();
-    expect(facts()).toEqual([{ type: 'scheduled', delivery: due.delivery }]);
   });
 
   it('fails without a response', async () => {
@@ -367,6 +363,71 @@ describe('an attempt that is not made', () => {
     expect(posts).toEqual([]);
     expect(facts()).toEqual([{ type: 'ended', delivery: due.delivery, run: 1, reason: 'endpoint_disabled' }]);
     expect(retries()).toEqual([]);
+  });
+});
+
+describe('an attempt whose endpoint cannot be read', () => {
+  const READABLE = anEndpointId(9);
+  const directory: Pick<EndpointDirectory, 'lookUp'> = {
+    lookUp: (attempts) =>
+      Promise.resolve(
+        attempts.map(({ delivery }) =>
+          delivery.endpointId === READABLE ? found : { kind: 'unreadable', error: new Error('no key') },
+        ),
+      ),
+  };
+
+  beforeEach(() => {
+    const lookup = new DispatchLookup(directory as EndpointDirectory, createLogger('silent', 'test'), ending.signal);
+    maker = aMaker(
+      (attempt, target) => {
+        posts.push([attempt, target]);
+        return Promise.resolve(outcome);
+      },
+      undefined,
+      lookup,
+    );
+  });
+
+  it('keeps no place of the lane, so that others are pushed at once, and its delivery stays pending', async () => {
+    const lane = new Lane(
+      {
+        held: 2_000,
+        keptForModest: 200,
+        inFlightPerEndpoint: 64,
+        heldPerOrg: 1_024,
+        heldPerEndpoint: 256,
+        heldPerSluggishEndpoint: 4,
+        urgentPerEndpoint: 16,
+        urgentPerSluggishEndpoint: 1,
+        urgentPerOrg: 64,
+      },
+      () => 0,
+    );
+    const orgs = [anOrgId(), anOrgId(), anOrgId()];
+    const offerMany = (endpoint: number, count: number) =>
+      oneTo(count).filter((nth) => {
+        const attempt = aDueAttempt(nth, anEndpointId(endpoint));
+        const delivery = { ...attempt.delivery, orgId: orgs[Math.floor((endpoint - 1) / 4)]! };
+        const make = (flight: Flight) => maker.make({ ...attempt, delivery }, flight);
+        return lane.offer({}, delivery, make, () => undefined) === 'taken';
+      }).length;
+    const taken = oneTo(8).reduce((sum, endpoint) => sum + offerMany(endpoint, 300), 0);
+    expect(taken).toBe(1_800);
+    await eventually(() => {
+      expect(lane.held).toBe(0);
+    });
+    expect(facts()).toMatchObject(Array(taken).fill({ type: 'scheduled' }));
+    expect(offerMany(9, 10)).toBe(10);
+    await lane.idle();
+    expect(posts).toHaveLength(10);
+  });
+
+  it('leaves nothing but its place if the delivery log has it already', async () => {
+    await make({ ...due, attempt: 2 });
+    await make({ ...due, run: 1 });
+    expect(appender.records).toEqual([]);
+    expect(posts).toEqual([]);
   });
 });
 

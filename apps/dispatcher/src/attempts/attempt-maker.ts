@@ -9,7 +9,6 @@ import {
   isOrdered,
   isPaced,
   loggedDueMs,
-  nextHop,
   type AfterAttempt,
   type Attempted,
   type AttemptOutcome,
@@ -66,9 +65,6 @@ type FoundTargetResult = Extract<DispatchLookupResult, { readonly kind: 'target'
  * the endpoint takes effect no later.
  */
 const FOUND_MS = 10;
-
-/** How long the attempt of an endpoint that cannot be read waits for the next one, milliseconds. */
-const UNREADABLE_WAIT_MS = 60_000;
 
 /** A response of at most this length is stored with each delivery of a batch, a longer one with the first alone. */
 const SHORT_EXCERPT = 200;
@@ -144,21 +140,12 @@ export class AttemptMaker {
           this.#fact({ type: 'ended', delivery: due.delivery, run: due.run, reason: 'endpoint_disabled' }),
         ]);
         return;
+      // It holds no place until the key is there. In a retry topic it would look lost after 5 minutes, and the reconciler
+      // would add one more of it in each round. So it is left to the reconciler.
+      case 'unreadable':
       case 'target':
         await this.#leave(due);
-        return;
-      case 'unreadable':
-        await this.#putOff(due);
     }
-  }
-
-  /** Lets the attempt wait in a retry topic, so that it keeps no place in its lane. It stays the same attempt. */
-  async #putOff(due: DueAttempt): Promise<void> {
-    const { topics, config, clock } = this.use.kit;
-    const { tier, waitMs } = nextHop(config.retrySchedule, UNREADABLE_WAIT_MS);
-    const records = [attemptRecord(topics.retry[tier - 1] ?? topics.attempts, due, clock.now() + waitMs)];
-    if (due.run === 0 && due.attempt === 1) records.push(this.#fact({ type: 'scheduled', delivery: due.delivery }));
-    await this.#append(records);
   }
 
   /** Looks up the endpoint of an attempt that begins soon. */
@@ -217,7 +204,7 @@ export class AttemptMaker {
     }
   }
 
-  /** Leaves the attempt to the others. Attempts of paced endpoints are only in the delivery log. */
+  /** Leaves the attempt to others, which find it in the delivery log, or among the attempts if it was paced. */
   async #leave(due: DueAttempt): Promise<void> {
     if (this.#isForPaced) await this.#append([attemptRecord(this.use.kit.topics.attempts, due)]);
     else if (due.run === 0 && due.attempt === 1) {

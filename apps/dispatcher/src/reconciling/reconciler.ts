@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LaneShares, type Clock, type DueAttempt, type EndpointId } from '#libs/domain';
+import { LaneShares, type Clock, type DeliveryId, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries } from '#libs/postgres';
 import { attemptRecord, type Appender, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/telemetry';
@@ -8,6 +8,11 @@ import type { LaneProof } from '../lanes/lane-proof.js';
 
 /** How long an attempt must be overdue to be examined. */
 export const OVERDUE_MS = 300_000;
+/**
+ * How long an attempt is not put back again. While its endpoint cannot be read, it is still due, and each round would
+ * write it to Kafka once more.
+ */
+const NOT_AGAIN_MS = 300_000;
 /** Endpoints of one round. The next round continues after them. */
 const ENDPOINTS = 1_000;
 /** Attempts that a round examines, divided evenly among its endpoints … */
@@ -39,11 +44,14 @@ export interface Round {
 }
 
 /**
- * Puts attempts back whose record is lost. An overdue attempt may also just wait somewhere. So it is put back only if
- * nothing waits for its endpoint, and its delivery has not changed.
+ * Puts attempts back whose record is lost, or that a dispatcher left because it could not read their endpoint. An overdue
+ * attempt may also just wait somewhere. So it is put back only if nothing waits for its endpoint, and its delivery has not
+ * changed.
  */
 export class Reconciler {
   #after: EndpointId | null = null;
+  /** When the last attempt of a delivery was put back, monotonic milliseconds; the oldest comes first. */
+  readonly #putBackAtMs = new Map<DeliveryId, number>();
 
   constructor(
     /** How long an attempt must be overdue to be examined. */
@@ -67,7 +75,10 @@ export class Reconciler {
     metrics.set('gapless_reconciler_endpoints_waiting', {}, waiting.length + unknown.length);
     if (unknown.length > 0) this.use.logger.warn({ endpoints: unknown.length }, 'reconciler.waiting');
     const isClear = new Set(clear);
-    const putBack = await this.#putBack(suspects.filter(({ endpointId }) => isClear.has(endpointId)));
+    this.#forget();
+    const putBack = await this.#putBack(
+      suspects.filter(({ endpointId, deliveryId }) => isClear.has(endpointId) && !this.#putBackAtMs.has(deliveryId)),
+    );
     return { putBack, isMore: putBack > 0 || next !== null };
   }
 
@@ -85,11 +96,20 @@ export class Reconciler {
           return attemptRecord(isMain ? topics.attempts : topics.attemptsSlow, attempt);
         }),
       );
+      for (const { delivery } of lost) this.#putBackAtMs.set(delivery.deliveryId, performance.now());
       metrics.add('gapless_attempts_reconciled_total', {}, lost.length);
       putBack += lost.length;
       this.#log(lost);
     }
     return putBack;
+  }
+
+  #forget(): void {
+    const beforeMs = performance.now() - NOT_AGAIN_MS;
+    for (const [deliveryId, atMs] of this.#putBackAtMs) {
+      if (atMs > beforeMs) return;
+      this.#putBackAtMs.delete(deliveryId);
+    }
   }
 
   #log(lost: readonly DueAttempt[]): void {

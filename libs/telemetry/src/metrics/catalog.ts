@@ -235,7 +235,7 @@ export const METRICS = {
   },
   gapless_attempts_reconciled_total: {
     kind: 'counter',
-    help: 'Attempts whose record was lost, and that were put back.',
+    help: 'Attempts that were put back, because their record was lost or their endpoint could not be read.',
     labels: [],
   },
   gapless_reconciler_last_look_timestamp_seconds: {
