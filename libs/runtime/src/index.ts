@@ -5,6 +5,7 @@ export * from './database-name.js';
 export * from './duration.js';
 export * from './health-board.js';
 export * from './identifiers.js';
+export * from './kept-file.js';
 export * from './listen-error.js';
 export * from './load-config.js';
 export * from './logger.js';

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { textKeptIn } from '#libs/runtime';
 import { quietPort, rememberedPort, rememberPort } from '../servers/free-port.js';
 import { newKafkaClusterId } from './kafka-cluster-id.js';
 import { runKafkaNode, type KafkaMembership } from './kafka-node.js';
@@ -139,7 +140,7 @@ export async function startEmbeddedKafkaCluster(o: {
 }): Promise<EmbeddedKafkaCluster> {
   const dataDir = resolve(o.dataDir);
   mkdirSync(dataDir, { recursive: true });
-  const clusterId = clusterIdIn(join(dataDir, 'kafka-cluster.id'));
+  const clusterId = textKeptIn(join(dataDir, 'kafka-cluster.id'), newKafkaClusterId);
   const plans = await planNodes(dataDir, o.nodes);
   const peers = plans.map(({ nodeId, controllerPort }) => ({ nodeId, controllerPort }));
   const failed = new AbortController();
@@ -207,9 +208,4 @@ async function planNodes(dataDir: string, count: number): Promise<readonly NodeP
     plans.push({ nodeId, directory, port, controllerPort });
   }
   return plans;
-}
-
-function clusterIdIn(file: string): string {
-  if (!existsSync(file)) writeFileSync(file, newKafkaClusterId());
-  return readFileSync(file, 'utf8').trim();
 }

@@ -1,16 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { textKeptIn } from '#libs/runtime';
 import { endProcess, type StopSteps } from '../processes/end-process.js';
 import { whoAnswersPostgres } from './postgres-probe.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
@@ -83,7 +74,7 @@ export async function startEmbeddedPostgres(o: {
     log: o.log,
     signal: o.signal,
     prepare: async (run) => {
-      password = passwordIn(join(home, 'password'));
+      password = textKeptIn(join(home, 'password'), () => randomBytes(24).toString('hex'));
       if (existsSync(cluster)) await clearLeftovers(cluster, o.log);
       else await initialise({ home, cluster, logFile, password, binaries, runAs, durable, run });
     },
@@ -162,16 +153,6 @@ function postgresSettings(port: number, durable: boolean): Record<string, string
     log_timezone: 'UTC',
     log_line_prefix: '%m [%p] %q%d ',
   };
-}
-
-function passwordIn(file: string): string {
-  if (!existsSync(file)) {
-    const draft = `${file}.new`;
-    writeFileSync(draft, randomBytes(24).toString('hex'), { mode: 0o600 });
-    chmodSync(draft, 0o600);
-    renameSync(draft, file);
-  }
-  return readFileSync(file, 'utf8').trim();
 }
 
 /**
