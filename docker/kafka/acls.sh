@@ -57,6 +57,7 @@ allow api Create,Alter,AlterConfigs --topic "$prefix." --resource-pattern-type p
   allow projector Write $(topics dead-letter)
   allow projector Read --group "$prefix-projector" --resource-pattern-type prefixed
 
+  # It looks in the staff alerts for those that a killed process may have written.
   allow alerting Read $(topics log staff-alerts)
   allow alerting Write $(topics inbox staff-alerts dead-letter)
   allow alerting Read --group "$prefix-alerting"

@@ -142,6 +142,15 @@ describe('brokers that ask who connects', () => {
         const events = (await client.feed()).map(({ event }) => event);
         expect(events.toSorted()).toEqual(['conversation.handed_off', 'conversation.queued', 'test', 'ticket.created']);
       });
+      // A process that is killed while it publishes an alert leaves it to the next one like this.
+      const store = api.app.get(Store);
+      const published = async () => {
+        const sql = 'select 1 from alerts where org_id = $1 and tells_staff and published_at is not null';
+        expect(await store.query(sql, [orgId])).toHaveLength(1);
+      };
+      await eventually(published);
+      await store.query('update alerts set published_at = null, is_logged = false where org_id = $1', [orgId]);
+      await eventually(published);
     },
     300_000,
   );
