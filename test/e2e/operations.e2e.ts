@@ -114,7 +114,12 @@ const SHOWN: Readonly<Record<StageName, readonly MetricName[]>> = {
     'gapless_reconciler_failures_total',
     'gapless_reconciler_last_look_timestamp_seconds',
   ],
-  projector: [...GUARDED, 'gapless_backlog_endpoints', 'gapless_backlog_rows_total'],
+  projector: [
+    ...GUARDED,
+    'gapless_backlog_endpoints',
+    'gapless_backlog_rows_total',
+    'gapless_pruned_timestamp_seconds',
+  ],
   alerting: [...GUARDED, 'gapless_alerting_events_skipped_total', 'gapless_alerting_swept_timestamp_seconds'],
 };
 

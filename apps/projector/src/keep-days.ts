@@ -1,8 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Clock } from '#libs/domain';
+import { Injectable } from '@nestjs/common';
 import { DayPartitions, EndpointVersions, Store } from '#libs/postgres';
-import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
-import { DAY_MS, type Config, type Logger } from '#libs/runtime';
+import { RegularWork, StageKit } from '#libs/platform';
+import { DAY_MS } from '#libs/runtime';
 
 const LOOK_EVERY_MS = 600_000;
 /** Soon after the start, so that the first event of a day does not wait for its tables. */
@@ -20,34 +19,41 @@ export class KeepDays extends RegularWork {
     private readonly store: Store,
     private readonly days: DayPartitions,
     private readonly versions: EndpointVersions,
-    @Inject(CONFIG) private readonly config: Config,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly kit: StageKit,
   ) {
     super({ everyMs: LOOK_EVERY_MS, firstAfterMs: FIRST_LOOK_MS });
+    this.#measure();
   }
 
-  /** One part that waits, for a lock or a database, keeps no other from its work. */
   protected async act(): Promise<undefined> {
-    const nowMs = this.clock.now();
-    await this.#orWait('main', () => this.#keep(this.days, nowMs));
-    for (const { store, name } of this.store.feed.reachable) {
-      if (store !== this.store) await this.#orWait(name, () => this.#keep(this.#daysOf(store), nowMs));
-    }
-    // A day more, because clocks differ.
-    await this.versions.prune(new Date(nowMs - this.config.retentionMs - DAY_MS));
+    const nowMs = this.kit.clock.now();
+    const { all, reachable } = this.store.feed;
+    let isComplete = reachable.length === all.length;
+    const others = reachable.filter(({ store }) => store !== this.store);
+    // One part that waits, for a lock or a database, keeps no other from its work.
+    const outcomes = await Promise.allSettled([
+      this.#keep(this.days, nowMs),
+      // A day more, because clocks differ.
+      this.versions.prune(new Date(nowMs - this.kit.config.retentionMs - DAY_MS)),
+      ...others.map(({ store, name }) =>
+        this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
+          isComplete = false;
+          this.kit.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
+        }),
+      ),
+    ]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    if (isComplete) this.#measure();
   }
 
-  async #orWait(server: string, keep: () => Promise<void>): Promise<void> {
-    await keep().catch((error: unknown) => {
-      this.logger.warn({ err: error, server }, 'projector.pruning_waits');
-    });
+  #measure(): void {
+    this.kit.metrics.set('gapless_pruned_timestamp_seconds', {}, this.kit.clock.now() / 1_000);
   }
 
   async #keep(days: DayPartitions, nowMs: number): Promise<void> {
     await days.ensure([nowMs, nowMs + DAY_MS]);
-    const dropped = await days.prune(nowMs, this.config.retentionMs);
-    if (dropped.length > 0) this.logger.info({ tables: dropped }, 'projector.pruned');
+    const dropped = await days.prune(nowMs, this.kit.config.retentionMs);
+    if (dropped.length > 0) this.kit.logger.info({ tables: dropped }, 'projector.pruned');
   }
 
   #daysOf(store: Store): DayPartitions {
@@ -57,6 +63,6 @@ export class KeepDays extends RegularWork {
   }
 
   protected failed(error: unknown): void {
-    this.logger.warn({ err: error }, 'projector.pruning_waits');
+    this.kit.logger.warn({ err: error }, 'projector.pruning_waits');
   }
 }

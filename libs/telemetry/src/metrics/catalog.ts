@@ -271,6 +271,11 @@ export const METRICS = {
     help: 'Registered endpoints: active, disabled by failures, or disabled by an operator. Every projector reports all of them.',
     labels: ['state'],
   },
+  gapless_pruned_timestamp_seconds: {
+    kind: 'gauge',
+    help: 'Time at which everything past retention was last removed from Postgres, or of the start of the process. Each projector removes all of it.',
+    labels: [],
+  },
   gapless_backlog_endpoints: {
     kind: 'gauge',
     help: 'Disabled (settle) and deleted (remove) endpoints whose rows are not up to date yet. Readers see no difference.',

@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { DayPartitions, EndpointVersions, Store } from '#libs/postgres';
+import { Metrics } from '#libs/telemetry';
+import { aStageKit } from '../../../test/support/stage-kit.js';
+import { KeepDays } from './keep-days.js';
+
+const STARTED_MS = Date.UTC(2026, 5, 1);
+const HOUR_MS = 3_600_000;
+
+class KeepDaysNow extends KeepDays {
+  override act(): Promise<undefined> {
+    return super.act();
+  }
+}
+
+let clock: { nowMs: number };
+let metrics: Metrics;
+let failing: Set<string>;
+let done: Set<string>;
+let keeping: KeepDaysNow;
+
+/** Work of that name, which fails as long as the test says so. */
+function work(name: string, result: unknown) {
+  return () => {
+    if (failing.has(name)) return Promise.reject(new Error(`${name} fails`));
+    done.add(name);
+    return Promise.resolve(result);
+  };
+}
+
+/** A database of the feed in which no table is past retention. */
+function anotherDatabase(name: string): Store {
+  return { query: work(name, []), transaction: () => Promise.resolve() } as unknown as Store;
+}
+
+async function prunedAtMs(): Promise<number> {
+  const { text } = await metrics.scrape();
+  return Number(/^gapless_pruned_timestamp_seconds (\S+)$/m.exec(text)?.[1]) * 1_000;
+}
+
+beforeEach(() => {
+  [clock, metrics, failing, done] = [{ nowMs: STARTED_MS }, new Metrics(), new Set(), new Set()];
+  const kit = aStageKit({ nowMs: 0, config: { retentionMs: 30 * 24 * HOUR_MS }, metrics });
+  Object.assign(kit, { clock: { now: () => clock.nowMs } });
+  const all = ['one', 'two'].map((name) => ({ name, store: anotherDatabase(name) }));
+  const days = { ensure: work('tables', undefined), prune: work('days', []) } as unknown as DayPartitions;
+  const versions = { prune: work('versions', 0) } as unknown as EndpointVersions;
+  keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, kit);
+});
+
+describe('what is past retention', () => {
+  it('is all removed, and the metric says when', async () => {
+    clock.nowMs += HOUR_MS;
+    await keeping.act();
+    expect(done).toEqual(new Set(['tables', 'days', 'versions', 'one', 'two']));
+    expect(await prunedAtMs()).toBe(clock.nowMs);
+  });
+
+  it.each(['days', 'versions', 'one'])(
+    'is removed everywhere else when one part fails, which the metric shows: %s',
+    async (name) => {
+      failing.add(name);
+      clock.nowMs += HOUR_MS;
+      await keeping.act().catch(() => undefined);
+      expect(done.add(name)).toEqual(new Set(['tables', 'days', 'versions', 'one', 'two']));
+      expect(await prunedAtMs()).toBe(STARTED_MS);
+      failing.clear();
+      await keeping.act();
+      expect(await prunedAtMs()).toBe(clock.nowMs);
+    },
+  );
+});
