@@ -5,13 +5,14 @@ import { untilItWorks, type Logger } from '#libs/runtime';
 
 /** Attempts that are looked up with one query. */
 const BATCH = 256;
-/** How long the attempts of an endpoint that cannot be read wait before it is read again. */
+/** How long `find` waits before it looks at an endpoint again that it could not read. */
 const UNREADABLE_WAIT_MS = 5_000;
+
+type Found = DispatchLookupResult | UnreadableTarget;
 
 interface Waiting {
   readonly due: DueAttempt;
-  /** @returns whether the attempt takes the result; if not, it is looked up again later */
-  readonly takes: (found: DispatchLookupResult | UnreadableTarget) => boolean;
+  readonly resolve: (found: Found) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -29,41 +30,21 @@ export class DispatchLookup {
     private readonly signal: AbortSignal,
   ) {}
 
-  /**
-   * Waits for Postgres for as long as it takes, and for an endpoint that cannot be read.
-   * @throws the signal's reason once it is aborted
-   */
-  find(due: DueAttempt): Promise<DispatchLookupResult> {
+  /** Waits for Postgres for as long as it takes. @throws the signal's reason once it is aborted */
+  look(due: DueAttempt): Promise<Found> {
     return new Promise((resolve, reject) => {
-      this.#ask({
-        due,
-        takes: (found) => {
-          if (found.kind === 'unreadable') return false;
-          resolve(found);
-          return true;
-        },
-        reject,
-      });
+      this.#waiting.push({ due, resolve, reject });
+      if (!this.#asking) void this.#askAll();
     });
   }
 
-  /** Waits for Postgres alone. @throws the signal's reason once it is aborted */
-  look(due: DueAttempt): Promise<DispatchLookupResult | UnreadableTarget> {
-    return new Promise((resolve, reject) => {
-      this.#ask({
-        due,
-        takes: (found) => {
-          resolve(found);
-          return true;
-        },
-        reject,
-      });
-    });
-  }
-
-  #ask(waiting: Waiting): void {
-    this.#waiting.push(waiting);
-    if (!this.#asking) void this.#askAll();
+  /** Waits for an endpoint that cannot be read, too. @throws as `look` does */
+  async find(due: DueAttempt): Promise<DispatchLookupResult> {
+    for (;;) {
+      const found = await this.look(due);
+      if (found.kind !== 'unreadable') return found;
+      await delay(UNREADABLE_WAIT_MS, undefined, { signal: this.signal, ref: false }).catch(() => undefined);
+    }
   }
 
   async #askAll(): Promise<void> {
@@ -79,10 +60,8 @@ export class DispatchLookup {
             this.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');
           },
         });
-        const results = batch.map((_, index) => found[index] ?? ({ kind: 'gone' } as const));
-        this.#reportUnreadable(batch, results);
-        const left = batch.filter((waiting, index) => !waiting.takes(results[index] ?? { kind: 'gone' }));
-        if (left.length > 0) void this.#askLater(left);
+        for (const [index, { resolve }] of batch.entries()) resolve(found[index] ?? { kind: 'gone' });
+        this.#reportUnreadable(batch, found);
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -90,25 +69,13 @@ export class DispatchLookup {
     this.#asking = false;
   }
 
-  #reportUnreadable(batch: readonly Waiting[], results: readonly (DispatchLookupResult | UnreadableTarget)[]): void {
-    const unreadable = results.flatMap((result, index) =>
-      result.kind === 'unreadable' ? [{ ...result, due: batch[index]?.due }] : [],
-    );
-    if (unreadable.length === 0) return;
+  #reportUnreadable(batch: readonly Waiting[], found: readonly Found[]): void {
+    const unreadable = batch.filter((_, index) => found[index]?.kind === 'unreadable');
+    const first = found.find(({ kind }) => kind === 'unreadable');
+    if (first?.kind !== 'unreadable') return;
     this.logger.error(
-      {
-        err: unreadable[0]?.error,
-        endpoint_id: unreadable[0]?.due?.delivery.endpointId,
-        attempts: unreadable.length,
-      },
+      { err: first.error, endpoint_id: unreadable[0]?.due.delivery.endpointId, attempts: unreadable.length },
       'dispatcher.endpoint_unreadable',
     );
-  }
-
-  /** Lets the attempts wait, and no others. */
-  async #askLater(waiting: readonly Waiting[]): Promise<void> {
-    await delay(UNREADABLE_WAIT_MS, undefined, { signal: this.signal, ref: false }).catch(() => undefined);
-    this.#waiting.push(...waiting);
-    if (!this.#asking) void this.#askAll();
   }
 }

@@ -96,8 +96,6 @@ export interface Intake {
   readonly stay: object;
   /** Whether the feeder takes no more records, because the process ends. */
   readonly isOver: boolean;
-  /** Whether too much of the partition waits to take more. It then rests, and its records are to be left for later. */
-  readonly isFull: boolean;
   /** Whether the record was opened in this stay. */
   wasOpened(record: StoredRecord): boolean;
   open(record: StoredRecord): OpenRecord;
@@ -201,8 +199,10 @@ export class LaneFeeder {
 
   /** Returns as soon as each attempt is taken or waits for room, so that other partitions continue. */
   async feed(batch: RecordBatch, context: BatchContext): Promise<Handled> {
-    const intake = this.take(batch, context);
-    const isFull = intake.isFull;
+    const flight = this.#flightNow(batch, context);
+    const intake = this.#intake(flight, batch);
+    // A rest may have reached its longest time before there is room.
+    const isFull = this.#restsIfFull(flight);
     for (const record of batch.records) {
       if (isFull || intake.isOver) return leftFrom(record);
       if (intake.wasOpened(record)) continue;
@@ -221,22 +221,16 @@ export class LaneFeeder {
 
   /** Takes a batch whose records the handler opens. Everything before the first one that is not complete is committed. */
   take(batch: RecordBatch, context: BatchContext): Intake {
-    this.#withdrawLost();
-    const flight = this.#flightOf(batch, context);
+    return this.#intake(this.#flightNow(batch, context), batch);
+  }
+
+  #intake(flight: PartitionFlight, batch: RecordBatch): Intake {
     const { tracker } = flight;
     const isDraining = () => this.#draining;
-    const rests = () => {
-      flight.isResting = bytesOf(flight) > WAITING_BYTES;
-      if (flight.isResting) this.#keepOffering();
-      return flight.isResting;
-    };
     return {
       stay: flight,
       get isOver() {
         return isDraining();
-      },
-      get isFull() {
-        return rests();
       },
       wasOpened: ({ offset }) => offset < tracker.next,
       open: ({ offset }) => {
@@ -255,7 +249,7 @@ export class LaneFeeder {
         if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
       },
       handled: () => {
-        if (!rests()) return undefined;
+        if (!this.#restsIfFull(flight)) return undefined;
         const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
       },
@@ -271,7 +265,8 @@ export class LaneFeeder {
     await this.#commitAll();
   }
 
-  #flightOf(batch: RecordBatch, context: BatchContext): PartitionFlight {
+  #flightNow(batch: RecordBatch, context: BatchContext): PartitionFlight {
+    this.#withdrawLost();
     const firstOffset = batch.records[0]?.offset ?? 0;
     const known = this.#flights.get(batch.partition);
     // After a rebalance the partition is fetched from its committed offset. Attempts in flight here come again, and are
@@ -310,6 +305,13 @@ export class LaneFeeder {
     };
     this.#flights.set(partition, flight);
     return flight;
+  }
+
+  /** @returns whether the partition rests until less of it waits */
+  #restsIfFull(flight: PartitionFlight): boolean {
+    flight.isResting = bytesOf(flight) > WAITING_BYTES;
+    if (flight.isResting) this.#keepOffering();
+    return flight.isResting;
   }
 
   #offerOrWait(flight: PartitionFlight, attempt: Waiting): Offered {
@@ -464,7 +466,7 @@ function roomOf({ urgent, waiting }: PartitionFlight, { delivery }: DueAttempt):
   return delivery.isUrgent === true ? urgent : waiting;
 }
 
-/** Leaves this record and those after it to the next owner of the partition. */
+/** Leaves this record and those after it for later, or to the next owner of the partition. */
 function leftFrom({ offset }: StoredRecord): Handled {
   return { kind: 'later', nextOffset: offset, waitMs: LONGEST_REST_MS };
 }

@@ -2,7 +2,7 @@ import { parseOrgId, type OrgId } from '#libs/domain';
 import { KAFKA_SASL, type Config } from './config.js';
 import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
-import { STAGE_NAMES, STAGES } from './stages.js';
+import { STAGE_NAMES, STAGES } from '../stages.js';
 import {
   parseAccent,
   parseBoolean,
