@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { decodeFact } from '#libs/domain';
+import { decodeFact, type OrgId } from '#libs/domain';
 import { begunPositions, DeliveryProjection, Store, type FactAtOffset } from '#libs/postgres';
 import {
   Appender,
@@ -32,10 +32,11 @@ export class ProjectDeliveriesHandler {
     private readonly appender: Appender,
     private readonly kit: StageKit,
   ) {
-    const { topics, config } = kit;
+    const { topics, config, clock } = kit;
     kit.metrics.add('gapless_produced_records_total', { topic: topicRole(topics.deadLetter) }, 0);
     const logEnds = new OrgLogEnds(connection, topics.log, config.partitions);
-    this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', (orgIds) => logEnds.of(orgIds));
+    const logEndsOf = (orgIds: readonly OrgId[]) => logEnds.of(orgIds);
+    this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', logEndsOf, clock);
     this.#place = new ProjectionPlace('deliveries', kit);
     positions.provide('projector-deliveries', (topic, partitions) =>
       begunPositions(store, 'deliveries', topic, partitions, parseAnchor),

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import { EVENT_TYPES, isOperational, type Clock, type OrgId } from '#libs/domain';
+import { EVENT_TYPES, isOperational, OPERATIONAL_EVENTS_KEPT_MS, type Clock, type OrgId } from '#libs/domain';
 import { eventKey, type FeedReader, type OperationalOutbox, type UnpublishedOperationalEvent } from '#libs/postgres';
 import { inboxRecord, type Appender, type KeyPlaces, type TopicNames } from '#libs/kafka-log';
 import type { Metrics } from '#libs/telemetry';
 
 /** Events published in one transaction, about 1 KiB each. */
 const BATCH = 200;
-/** Rows are kept for so long after they were published: late facts of their minute count for a later one. */
-const KEEP_MS = 86_400_000;
 
 export interface OperationsDependencies {
   readonly outbox: OperationalOutbox;
@@ -51,7 +49,8 @@ export class PublishOperationalEvents {
       published += count;
       if (count < BATCH) break;
     }
-    const before = new Date(clock.now() - (this.use.operationsOrg === null ? 0 : KEEP_MS));
+    // Until then, late facts of their minute count for a later one.
+    const before = new Date(clock.now() - (this.use.operationsOrg === null ? 0 : OPERATIONAL_EVENTS_KEPT_MS));
     while (!signal.aborted && (await outbox.prune(before, 1_000)) === 1_000);
     return published;
   }

@@ -7,6 +7,9 @@ export type OperationalEventType = 'endpoint.failing' | 'endpoint.disabled' | 'e
 /** Events of `delivery.exhausted` of an endpoint in one such time are one event. */
 export const EXHAUSTED_WINDOW_MS = 60_000;
 
+/** How long it is known that an operational event was published. */
+export const OPERATIONAL_EVENTS_KEPT_MS = 86_400_000;
+
 /** What an event of the type is about, as members of its `data` beside `endpoint.id`. The id follows from them. */
 const FACTS: Readonly<Record<OperationalEventType, readonly string[]>> = {
   'endpoint.failing': ['activation', 'delivery_id', 'run', 'attempt'],

@@ -4,6 +4,7 @@ import {
   deliveryIdOf,
   isOperationalId,
   minuteOf,
+  OPERATIONAL_EVENTS_KEPT_MS,
   systemClock,
   type Attempted,
   type EndpointId,
@@ -118,6 +119,14 @@ describe('what happens to endpoints', () => {
   it('is not noted by a rebuild, which folds it again', async () => {
     await fold('disable', 2, exhausted(1, START_MS), exhausted(2, START_MS));
     expect(await published()).toEqual([]);
+  });
+
+  it('is not noted again when old facts are folded, except for an endpoint that they disable', async () => {
+    const oldMs = START_MS - OPERATIONAL_EVENTS_KEPT_MS;
+    await fold('report', 2, exhausted(1, oldMs));
+    expect(await store.query('select event from operational_events')).toEqual([]);
+    await fold('report', 2, exhausted(2, oldMs));
+    expect(typesOf(await published())).toEqual(['endpoint.disabled']);
   });
 
   it('counts for the next minute if its own is closed, so that no minute has two events', async () => {

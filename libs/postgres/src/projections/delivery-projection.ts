@@ -2,7 +2,10 @@ import type { QueryRunner } from 'typeorm';
 import {
   endDelivery,
   factEndpointId,
+  OPERATIONAL_EVENTS_KEPT_MS,
+  systemClock,
   type Attempted,
+  type Clock,
   type DeliveryFact,
   type DeliveryId,
   type DeliveryRef,
@@ -44,12 +47,14 @@ export class DeliveryProjection {
    * @param endpoints `report`: disables endpoints that fail too often, and notes what happened to them for the operations
    *   organization; `disable`: only disables them; `leave`: only ends their pending deliveries
    * @param logEndsOf the ends of the orgs' partitions of the log, if known: an endpoint is disabled from there on
+   * @param clock says which failures are too old to be noted
    */
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
     private readonly endpoints: 'report' | 'disable' | 'leave' = 'disable',
     private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
+    private readonly clock: Clock = systemClock,
   ) {
     this.#days = new DayPartitions(store);
     this.#offsets = new ProjectionOffsets(store);
@@ -128,14 +133,32 @@ export class DeliveryProjection {
     return loaded ?? { endpoints: [], health: [], endings: [], deliveries: [], attempts: [] };
   }
 
-  /** Notes what happened to the endpoints for the operations organization, in the transaction of the fold. */
-  async #note(runner: QueryRunner, ledger: DeliveryLedger, disabled: readonly AutoDisabled[]): Promise<void> {
+  /**
+   * Returns what is noted of the failures: none that is old. A projection that is built again folds it a second time, when
+   * nobody knows any more that it was published.
+   */
+  #failuresToNote({ failing, exhausted }: DeliveryLedger): Pick<DeliveryLedger, 'failing' | 'exhausted'> {
+    if (this.endpoints !== 'report') return { failing: [], exhausted: [] };
+    const sinceMs = this.clock.now() - OPERATIONAL_EVENTS_KEPT_MS;
+    const isRecent = ({ startedAtMs, durationMs }: Attempted) => startedAtMs + durationMs > sinceMs;
+    return { failing: failing.filter(({ fact }) => isRecent(fact)), exhausted: exhausted.filter(isRecent) };
+  }
+
+  /**
+   * Notes what happened to the endpoints for the operations organization, in the transaction of the fold. An endpoint that
+   * was active until now is always noted.
+   */
+  async #note(
+    runner: QueryRunner,
+    { failing, exhausted }: Pick<DeliveryLedger, 'failing' | 'exhausted'>,
+    disabled: readonly AutoDisabled[],
+  ): Promise<void> {
     if (this.endpoints !== 'report') return;
-    for (const { fact, failureCount } of ledger.failing) await noteFailing(runner, fact, failureCount);
+    for (const { fact, failureCount } of failing) await noteFailing(runner, fact, failureCount);
     for (const { atMs, reason, ...endpoint } of disabled) {
       await noteActivity(runner, endpoint, { becomes: 'disabled', reason }, atMs);
     }
-    await noteExhausted(runner, ledger.exhausted);
+    await noteExhausted(runner, exhausted);
   }
 
   /**
@@ -158,7 +181,8 @@ export class DeliveryProjection {
   async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
     const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
     const { ledger } = batch;
-    const reports = this.endpoints === 'report' && ledger.failing.length + ledger.exhausted.length > 0;
+    const failures = this.#failuresToNote(ledger);
+    const reports = failures.failing.length + failures.exhausted.length > 0;
     const disables = this.endpoints !== 'leave' && ledger.autoDisabled.length > 0;
     if (!reports && !disables) {
       const [outcome] = await this.store.prepared<{ moved: string }>('apply_facts', APPLY_FACTS, parameters);
@@ -170,7 +194,7 @@ export class DeliveryProjection {
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await this.#note(runner, ledger, await disableEndpoints(runner, ledger, { logEnds, heads }));
+      await this.#note(runner, failures, await disableEndpoints(runner, ledger, { logEnds, heads }));
       return true;
     });
   }
