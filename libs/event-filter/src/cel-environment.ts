@@ -30,5 +30,32 @@ export function celEnvironment(): Environment {
   return environment;
 }
 
+/** What evaluates expressions. The library does not export it. */
+interface Evaluator {
+  debugType(value: unknown): unknown;
+  debugTypeDeep(value: unknown): unknown;
+}
+
+/**
+ * Lets the library distinguish a list, a map and a text, and no more. By itself it distinguishes lists of lists from lists
+ * of texts, and so on, and keeps a type for each nesting that it meets for ever: one tenant's events could fill the memory.
+ * All environments share what evaluates.
+ */
+function ignoreNestings(): void {
+  let evaluator: Evaluator | undefined;
+  const environment = new Environment().registerFunction('evaluator(): bool', function (this: Evaluator) {
+    evaluator = Object.getPrototypeOf(this) as Evaluator;
+    return true;
+  });
+  environment.evaluate('evaluator()');
+  if (typeof evaluator?.debugTypeDeep !== 'function')
+    throw new Error('this version of cel-js keeps types in another way');
+  evaluator.debugTypeDeep = function (value) {
+    return this.debugType(value);
+  };
+}
+
+ignoreNestings();
+
 /** The name by which filters know the envelope. */
 export const EVENT = 'event';

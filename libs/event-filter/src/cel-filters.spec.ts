@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { heldBytes } from '../../../test/support/held-bytes.js';
 import { CelFilters } from './cel-filters.js';
 import { compileFilter } from './compiled-filter.js';
 import { checkFilter, checkSyntax } from './check-filter.js';
@@ -208,6 +209,11 @@ describe('a hostile filter', () => {
       'event.data.a.all(x, !(x in event.data.b))',
       { a: Array.from({ length: 90 }, () => 1), b: Array.from({ length: 9_000 }, () => 2) },
     ],
+    ...['double(event.data.s) != 1.0', 'int(event.data.s) != 1'].map((read): [string, string, unknown] => [
+      `that reads a text as a number often: ${read}`,
+      `event.data.a.all(x, ${read})`,
+      { a: Array.from({ length: 100 }, () => 1), s: ' '.repeat(200_000) },
+    ]),
     ['that reads a long text often', `${text(40, 'event.data.a.contains("b") || ')}false`, { a: long }],
     [
       'that joins many texts',
@@ -217,6 +223,31 @@ describe('a hostile filter', () => {
   ])('%s has no answer', (_what, filter, data) => {
     expect(checkSyntax(filter)).toBeUndefined();
     expect(resultOf(filter, data)).toMatch(/too large|more than 100 elements/);
+  });
+});
+
+describe('events of many shapes', () => {
+  /** A value that is nested in one of 2^60 ways. */
+  const nested = (depth: number): unknown => {
+    if (depth === 0) return 1;
+    return Math.random() < 0.5 ? [nested(depth - 1)] : { a: nested(depth - 1) };
+  };
+
+  it.each(['event.data.a.all(x, x != 1)', 'event.data.a.exists(x, size(x) > 5 || x in event.data.a)'])(
+    'leave nothing behind: %s',
+    async (filter) => {
+      resultOf(filter, { a: [1] });
+      const left = await heldBytes(() => {
+        for (let n = 0; n < 20; n++) resultOf(filter, { a: Array.from({ length: 60 }, () => nested(60)) });
+      });
+      expect(left / 2 ** 20).toBeLessThan(20);
+    },
+  );
+
+  it('differ by what they hold', () => {
+    expect(resultOf('event.data.a == event.data.b', { a: [[1], ['x']], b: [[1], ['x']] })).toBe('matches');
+    expect(resultOf('event.data.a == event.data.b', { a: [['x']], b: [[1]] })).toBe('leaves_out');
+    expect(resultOf('event.data.a in event.data.b', { a: { x: [1] }, b: [{ x: ['1'] }, { x: [1] }] })).toBe('matches');
   });
 });
 

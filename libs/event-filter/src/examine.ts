@@ -35,7 +35,10 @@ const KNOWN = [...FUNCTIONS, ...METHODS, ...LIST_MACROS].filter((name, at, all) 
 const MAX_SEARCHED_TEXT = 200;
 
 /** Functions that read through their operand. */
-const SCANNING: ReadonlySet<string> = new Set(['size', 'string', 'contains', 'lowerAscii', 'upperAscii']);
+const SCANNING: ReadonlySet<string> = new Set([
+  ...['size', 'string', 'int', 'double'],
+  ...['contains', 'lowerAscii', 'upperAscii'],
+]);
 /** Operators that may read through both operands, unless the filter itself holds one. */
 const COMPARING: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
 

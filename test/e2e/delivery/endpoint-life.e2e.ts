@@ -449,6 +449,41 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
     expect(isSignedWith(next, await pushOf(4))).toBe(true);
   });
 
+  it.concurrent('takes a secret that the receiver has already', async () => {
+    const to = await aSubscriber(always(200));
+    const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, to.endpoint.id).toString('base64')}`;
+    const rotated = await to.operator.rotateSecret(to.endpoint.id, { secret: secretOf(24) });
+    expect(rotated.secret).toBe(secretOf(24));
+    await emit(to, 1);
+    await eventually(() => {
+      expect(to.receiver.received.map((push) => isSignedWith(secretOf(24), push))).toEqual([true]);
+    });
+
+    const other = { url: to.endpoint.url, events: to.endpoint.events, secret: secretOf(64) };
+    const { id, ...created } = await to.operator.register(other);
+    expect(created).toMatchObject({ secret: secretOf(64) });
+    expect(await to.operator.endpoint(id)).not.toHaveProperty('secret');
+    for (const secret of [
+      '',
+      'whsec_',
+      secretOf(23),
+      secretOf(65),
+      `${secretOf(24)} `,
+      secretOf(24).slice(6),
+      null,
+      7,
+    ]) {
+      const path = `/external/webhooks/${to.endpoint.id}/rotate-secret`;
+      const refused = { status: 422, errors: [{ pointer: '#/secret' }] };
+      expect(await to.operator.refusal('POST', path, { secret })).toMatchObject(refused);
+    }
+    await emit(to, 1);
+    await eventually(() => {
+      expect(to.receiver.received.filter((push) => isSignedWith(secretOf(24), push))).toHaveLength(2);
+      expect(to.receiver.received.filter((push) => isSignedWith(secretOf(64), push))).toHaveLength(1);
+    });
+  });
+
   it.concurrent('also signs a retry and a replay of an earlier delivery with it', async () => {
     const to = await aSubscriber(asTheEventSays());
     await emit(to, 1, { answers: [500, 200, 200] });

@@ -44,7 +44,7 @@ export class CreateWebhookController {
     await this.urls.checkAll(body);
     // Published from now on, and not only from the first push on.
     if (body.signatures?.includes('ed25519') === true) await this.signingKeys.ensure();
-    const secret = signingSecret(this.secrets.bytes(seed, 'signing secret'));
+    const secret = body.secret ?? signingSecret(this.secrets.bytes(seed, 'signing secret'));
     const id = seed === null ? this.identifiers.endpointId() : derivedEndpointId(seed);
     if (seed !== null) {
       // An earlier attempt at the request may have created it, with this secret.

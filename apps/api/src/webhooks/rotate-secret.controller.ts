@@ -32,11 +32,11 @@ export class RotateSecretController {
   async rotate(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,
-    @OptionalJsonBody(RotateSecretDto) { overlap_seconds: overlapSeconds = 0 }: RotateSecretDto,
+    @OptionalJsonBody(RotateSecretDto) { overlap_seconds: overlapSeconds = 0, secret: given }: RotateSecretDto,
     @Actor() actor: AuditActor,
     @Seed() seed: string | null,
   ) {
-    const secret = signingSecret(this.secrets.bytes(seed, 'signing secret'));
+    const secret = given ?? signingSecret(this.secrets.bytes(seed, 'signing secret'));
     const nowMs = this.clock.now();
     const overlapsUntil = overlapSeconds === 0 ? null : new Date(nowMs + overlapSeconds * 1_000);
     const endpoint = await this.endpoints

@@ -1,5 +1,6 @@
 import { Checked } from '../http/checked.decorator.js';
 import { absentOr, anIntegerOf, described } from '../http/member-rules.js';
+import { givenSecret } from './webhook-members.js';
 
 /** A day: longer than any deployment of consumers takes. */
 const MAX_OVERLAP_SECONDS = 86_400;
@@ -15,4 +16,7 @@ export class RotateSecretDto {
     ),
   )
   readonly overlap_seconds?: number;
+
+  @Checked(absentOr(givenSecret))
+  readonly secret?: string;
 }

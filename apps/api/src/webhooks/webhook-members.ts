@@ -1,4 +1,12 @@
-import { EVENT_TYPES, MAX_FILTER_LENGTH, isEventType, isIngestable, isSubscribable, parseWidgetId } from '#libs/domain';
+import {
+  EVENT_TYPES,
+  MAX_FILTER_LENGTH,
+  isEventType,
+  isIngestable,
+  isSigningSecret,
+  isSubscribable,
+  parseWidgetId,
+} from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
 import {
   aBoolean,
@@ -71,6 +79,21 @@ export const eventFilter = described(aTextOf(MAX_FILTER_LENGTH), {
   description:
     'An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter.',
 });
+
+/** A secret that receivers have already, such as from another system (contract 2.2). */
+export const givenSecret: MemberRule = {
+  schema: {
+    type: 'string',
+    pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$',
+    description:
+      'The signing secret, if receivers have one already: whsec_ and the base64 of 24 to 64 random bytes. Left out: Gapless makes one.',
+  },
+  check: (value) => {
+    if (typeof value !== 'string') return [problem('wrong_type', 'must be a string')];
+    if (isSigningSecret(value)) return [];
+    return [problem('invalid_format', 'must be whsec_ followed by the base64 of 24 to 64 bytes')];
+  },
+};
 
 export const activity = described(aBoolean, {
   description: 'true enables the endpoint again, with failure_count 0.',

@@ -32,6 +32,7 @@ import {
   endpointName,
   endpointUrl,
   eventFilter,
+  givenSecret,
   someEventTypes,
   widgetIds,
 } from './webhook-members.js';
@@ -97,6 +98,9 @@ export class CreateWebhookDto {
 
   @Checked(absentOr(previousSequence))
   readonly previous_sequence?: boolean;
+
+  @Checked(absentOr(givenSecret))
+  readonly secret?: string;
 }
 
 /**

@@ -2161,6 +2161,8 @@ export interface components {
              * @default 0
              */
             overlap_seconds: number;
+            /** @description The signing secret, if receivers have one already: whsec_ and the base64 of 24 to 64 random bytes. Left out: Gapless makes one. */
+            secret?: string;
         };
         WebhookWithNewSecret: {
             id: string;
@@ -2413,6 +2415,8 @@ export interface components {
             urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
             /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
             previous_sequence?: boolean;
+            /** @description The signing secret, if receivers have one already: whsec_ and the base64 of 24 to 64 random bytes. Left out: Gapless makes one. */
+            secret?: string;
         };
         WebhookChange: {
             /**

@@ -12,4 +12,5 @@ export * from './position.js';
 export * from './read-replicas.js';
 export * from './seq.js';
 export { problemOfShownText } from './shown-text.js';
+export { isSigningSecret } from './signing-secret.js';
 export * from './version.js';

@@ -44,19 +44,6 @@ export function grantUntil(askedMs: number | null | undefined, nowMs: number): D
   return new Date(nowMs + Math.min(Math.max(askedMs ?? DEFAULT_TTL_MS, MIN_TTL_MS), MAX_TTL_MS));
 }
 
-const SECRET = /^whsec_([A-Za-z0-9+/]+)(={0,2})$/;
-const MIN_SECRET_BYTES = 24;
-const MAX_SECRET_BYTES = 64;
-
-/** Whether the text is a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
-export function isCallbackSecret(text: string): boolean {
-  const [, digits = ''] = SECRET.exec(text) ?? [];
-  const bytes = Buffer.from(digits, 'base64');
-  // Each secret has one spelling, and one that is cut in the middle of a byte is none.
-  if (bytes.toString('base64').replace(/=+$/, '') !== digits) return false;
-  return bytes.length >= MIN_SECRET_BYTES && bytes.length <= MAX_SECRET_BYTES;
-}
-
 /** Why a callback failed, as a subscriber may see it: never what the receiver answered. */
 export type CallbackFailure =
   'connection_refused' | 'timeout' | 'tls_error' | 'http_4xx' | 'http_5xx' | 'challenge_failed';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EndpointId, OrgId } from '#libs/domain';
+import { anEndpointId } from '../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { EndpointHealthReader } from '../endpoints/endpoint-health-reader.js';
@@ -9,6 +10,7 @@ import { anEndpoint } from '../testing/an-endpoint.js';
 import { indexEntriesRead } from '../testing/index-entries-read.js';
 import { OrderedDeliveries } from './ordered-deliveries.js';
 import { OverdueDeliveries, type Suspects } from './overdue-deliveries.js';
+import { maybePending } from './pending-endpoints.js';
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 5, 1);
@@ -140,6 +142,30 @@ describe('beside a large backlog', () => {
       expect([...(await deliveries.withoutLane([other, urgent]))].sort()).toEqual([other, urgent].sort());
       await store.query(`delete from deliveries where endpoint_id = $1 and seq = $2`, [other, MANY + 2]);
     }
+  });
+});
+
+describe('of many endpoints', () => {
+  const idle = Array.from({ length: 400 }, (_, nth) => anEndpointId(nth));
+
+  it('those without pending deliveries are left out', async () => {
+    expect(await maybePending(store, [...idle, ordinary])).toEqual([ordinary]);
+    const found = await new OverdueDeliveries(store).suspects([...idle, ordinary], LATER, 1, 'not_urgent');
+    expect(found.map(({ endpointId }) => endpointId)).toEqual([ordinary]);
+    const lanes = [...idle, ordered].map((endpointId) => ({ endpointId, lane: null, after: 0, limit: 2 }));
+    const first = await new OrderedDeliveries(store).first([...lanes, ...lanes.slice(-1)]);
+    expect(first.map((rows) => rows.map(({ delivery }) => [delivery.endpointId, delivery.seq]))).toEqual([
+      ...idle.map(() => []),
+      ...[1, 2].map(() => [1, 2].map((seq) => [ordered, seq])),
+    ]);
+  });
+
+  it('all are searched if many of them have something', async () => {
+    for (const endpointId of idle.slice(0, 120)) await add(endpointId, 1, 1, {});
+    const some = idle.slice(0, 200);
+    expect(await maybePending(store, some)).toEqual(some);
+    const found = await new OverdueDeliveries(store).suspects(some, LATER, 2, 'not_urgent');
+    expect(new Set(found.map(({ endpointId }) => endpointId))).toEqual(new Set(idle.slice(0, 120)));
   });
 });
 

@@ -7,6 +7,7 @@ import {
   type OrgId,
 } from '#libs/domain';
 import { envelopeOfDelivery } from './envelope-of-delivery.js';
+import { maybePending } from './pending-endpoints.js';
 import type { Store } from '../connection/store.js';
 
 /** Which deliveries to read: those of a lane, or of all lanes, with the lowest seqs. */
@@ -28,7 +29,7 @@ export interface OrderedDelivery {
 }
 
 interface Row {
-  readonly place: string;
+  readonly place: number;
   readonly id: DeliveryId;
   readonly org_id: OrgId;
   readonly endpoint_id: EndpointId;
@@ -67,11 +68,12 @@ export class OrderedDeliveries {
 
   /** Returns for each range the pending deliveries with the lowest seqs, ascending. */
   async first(ranges: readonly OrderedRange[]): Promise<readonly (readonly OrderedDelivery[])[]> {
+    const endpoints = new Set(await maybePending(this.store, [...new Set(ranges.map(({ endpointId }) => endpointId))]));
+    const asked = [...ranges.entries()].filter(([, { endpointId }]) => endpoints.has(endpointId));
     const rows = await this.store.prepared<Row>(
       'ordered_deliveries',
       `select asked.place, d.*
-       from unnest($1::text[], $2::int[], $3::bigint[], $4::int[]) with ordinality
-         as asked(endpoint_id, lane, after, most, place)
+       from unnest($1::int[], $2::text[], $3::int[], $4::bigint[], $5::int[]) as asked(place, endpoint_id, lane, after, most)
        left join endpoint_endings n on n.endpoint_id = asked.endpoint_id
        cross join lateral (
          (${PENDING} and asked.lane is null order by seq limit asked.most)
@@ -80,15 +82,16 @@ export class OrderedDeliveries {
        ) d
        order by asked.place, d.seq`,
       [
-        ranges.map(({ endpointId }) => endpointId),
-        ranges.map(({ lane }) => lane),
-        ranges.map(({ after }) => after),
-        ranges.map(({ limit }) => limit),
+        asked.map(([place]) => place),
+        asked.map(([, { endpointId }]) => endpointId),
+        asked.map(([, { lane }]) => lane),
+        asked.map(([, { after }]) => after),
+        asked.map(([, { limit }]) => limit),
       ],
     );
     const found: OrderedDelivery[][] = ranges.map(() => []);
     for (const row of rows) {
-      found[Number(row.place) - 1]?.push({
+      found[row.place]?.push({
         delivery: {
           deliveryId: row.id,
           endpointId: row.endpoint_id,

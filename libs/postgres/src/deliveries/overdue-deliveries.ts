@@ -1,5 +1,6 @@
 import { seqFromText, type DeliveryId, type DueAttempt, type EndpointId, type EventId, type OrgId } from '#libs/domain';
 import { envelopeOfDelivery } from './envelope-of-delivery.js';
+import { maybePending } from './pending-endpoints.js';
 import { projectedUpTo } from '../projections/projection-offsets.js';
 import type { Store } from '../connection/store.js';
 
@@ -129,7 +130,7 @@ export class OverdueDeliveries {
        cross join lateral (
          ${longestOverdue(which)}
        ) d`,
-      [endpoints, before, perEndpoint],
+      [await maybePending(this.store, endpoints), before, perEndpoint],
     );
     return rows.map((row) => ({
       deliveryId: row.id,

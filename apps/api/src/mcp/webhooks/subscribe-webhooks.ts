@@ -3,7 +3,7 @@ import {
   callbackFailureOf,
   EventCursors,
   grantUntil,
-  isCallbackSecret,
+  isSigningSecret,
   mcpError,
   readEventArguments,
   replayStart,
@@ -120,7 +120,7 @@ function refuseUnlessValid({ mode = 'webhook', secret }: SubscribeParams['delive
     const data = { feature: 'deliveryMode', value: mode };
     throw protocolError(mcpError('Unsupported', 'Only webhooks are subscribed to.', data));
   }
-  if (isCallbackSecret(secret)) return;
+  if (isSigningSecret(secret)) return;
   const detail = 'delivery.secret must be whsec_ followed by the base64 of 24 to 64 random bytes.';
   throw protocolError(mcpError('InvalidParams', detail));
 }

@@ -126,18 +126,19 @@ export class Connection {
     this.#socket = undefined;
     this.#error = undefined;
     const { resolver, allowedNetworks, deniedNetworks } = this.options;
+    // Of a name, the kind of its address is shown where it was at registration (ADR 54).
+    const isOpen = this.host.kind === 'ip' || allowedNetworks.length > 0;
     resolveEndpointAddress(this.host, resolver, allowedNetworks, deniedNetworks).then(
       (found) => {
         switch (found.kind) {
           case 'ok':
             this.#open(found.addresses, callback);
             break;
-          case 'refused':
-            callback(
-              new EndpointAddressError('blocked_address', `an address of the host is not public: ${found.reason}`),
-              null,
-            );
+          case 'refused': {
+            const detail = `an address of the host is not public${isOpen ? `: ${found.reason}` : ''}`;
+            callback(new EndpointAddressError('blocked_address', detail), null);
             break;
+          }
           case 'unresolvable':
             callback(new EndpointAddressError('dns', found.detail), null);
         }

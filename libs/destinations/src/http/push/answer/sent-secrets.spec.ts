@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { responseExcerpt } from './response-excerpt.js';
-import { sentSecrets } from './sent-secrets.js';
+import { sentSecrets, withoutSecrets } from './sent-secrets.js';
 
 const HEX = '0123456789abcdef'.repeat(4);
 const TOKEN = 'tok/en"<&\'>+é-1234567890';
@@ -50,6 +51,19 @@ describe('the excerpt of an answer that repeats its request', () => {
       expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
     }
     expect(responseExcerpt([Buffer.from(before + HEX.slice(0, length))], SECRETS)).not.toContain(HEX.slice(0, length));
+  });
+
+  it('hides the longest start of one, whatever repeats in it', () => {
+    const text = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength });
+    fc.assert(
+      fc.property(text(20), text(8), (answer, secret) => {
+        fc.pre(!answer.includes(secret));
+        const starts = Array.from({ length: secret.length }, (_, length) => secret.slice(0, length));
+        const longest = Math.max(...starts.filter((start) => answer.endsWith(start)).map(({ length }) => length));
+        const expected = longest === 0 ? answer : `${answer.slice(0, -longest)}[hidden]`;
+        expect(withoutSecrets(answer, [secret], true)).toBe(expected);
+      }),
+    );
   });
 
   it('hides the start of one where the answer breaks off', () => {

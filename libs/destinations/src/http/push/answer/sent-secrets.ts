@@ -54,9 +54,23 @@ export function withoutSecrets(text: string, secrets: readonly string[], isCut: 
   return started < shortest ? whole : whole.slice(0, -started) + HIDDEN;
 }
 
-/** Returns how much of the secret the text ends with. */
+/**
+ * Returns how much of the secret the text ends with. It reads both once (Knuth, Morris and Pratt): endpoints choose their
+ * secrets and their answers, and could make other ways slow.
+ */
 function lengthOfStart(text: string, secret: string): number {
-  let length = Math.min(text.length, secret.length - 1);
-  while (length > 0 && !text.endsWith(secret.slice(0, length))) length--;
-  return length;
+  // For each start of the secret: how much of the secret that start ends with.
+  const ends = new Uint16Array(secret.length);
+  let matched = 0;
+  const read = (character: number) => {
+    while (matched > 0 && secret.charCodeAt(matched) !== character) matched = ends[matched - 1] ?? 0;
+    if (secret.charCodeAt(matched) === character) matched++;
+  };
+  for (let at = 1; at < secret.length; at++) {
+    read(secret.charCodeAt(at));
+    ends[at] = matched;
+  }
+  matched = 0;
+  for (let at = Math.max(0, text.length - secret.length + 1); at < text.length; at++) read(text.charCodeAt(at));
+  return matched;
 }
