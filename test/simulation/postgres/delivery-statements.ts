@@ -228,7 +228,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'overdue endpoints',
     domain: null,
-    sign: /with recursive pending\(id\)/,
+    sign: /as is_overdue/,
     act: (tables, _statement, [before, after, limit]) => {
       const overdue = new Map<string, boolean>();
       for (const row of tables.deliveries.values()) {
@@ -243,6 +243,19 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         .map(([id, is_overdue]) => ({ id, is_overdue }))
         .sort((one, other) => (one.id < other.id ? -1 : 1))
         .slice(0, Number(limit));
+    },
+  },
+  {
+    name: 'pending endpoints',
+    domain: null,
+    sign: /select id from pending where id is not null limit/,
+    act: (tables, _statement, [limit]) => {
+      const pending = [...tables.deliveries.values()].filter(({ status }) => status === 'pending');
+      const ids = new Set(pending.map(({ ref }) => ref.endpointId));
+      return [...ids]
+        .sort()
+        .slice(0, Number(limit))
+        .map((id) => ({ id }));
     },
   },
   {
@@ -311,9 +324,9 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'ordered deliveries',
     domain: null,
-    sign: /as asked\(endpoint_id, lane, after, most, place\)/,
+    sign: /as asked\(place, endpoint_id, lane, after, most\)/,
     act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'asked').flatMap(({ endpoint_id, lane, after, most }, index) =>
+      statement.rowsOf(parameters, 'asked').flatMap(({ place, endpoint_id, lane, after, most }) =>
         [...tables.deliveries.values()]
           .filter(
             (row) => row.ref.endpointId === endpoint_id && tables.statusOf(row) === 'pending' && waitsForTurn(row),
@@ -322,7 +335,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           .sort((one, other) => one.ref.seq - other.ref.seq)
           .slice(0, Number(most))
           .map(({ ref, attempts, next_attempt_at_ms }) => ({
-            place: String(index + 1),
+            place,
             id: ref.deliveryId,
             org_id: ref.orgId,
             endpoint_id: ref.endpointId,

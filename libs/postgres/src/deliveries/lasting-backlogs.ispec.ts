@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EndpointId, OrgId } from '#libs/domain';
 import { anEndpointId } from '../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import type { Store } from '../connection/store.js';
 import { EndpointHealthReader } from '../endpoints/endpoint-health-reader.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
@@ -74,11 +75,14 @@ describe('beside a large backlog', () => {
   const at = (endpointId: EndpointId, seq: number) => `whd_${endpointId}${seq}`;
 
   async function looked(endpointId: EndpointId, which: Suspects, expected: readonly string[], limit = 4) {
-    const entries = await entriesOf(async () => {
-      const found = await new OverdueDeliveries(store).suspects([endpointId], LATER, limit, which);
-      expect(found.map(({ deliveryId }) => deliveryId)).toEqual(expected);
-    });
-    expect([which, entries < 200]).toEqual([which, true]);
+    // After five times, Postgres may plan the statement without its values.
+    for (const _ of oneTo(7)) {
+      const entries = await entriesOf(async () => {
+        const found = await new OverdueDeliveries(store).suspects([endpointId], LATER, limit, which);
+        expect(found.map(({ deliveryId }) => deliveryId)).toEqual(expected);
+      });
+      expect([which, entries < 200]).toEqual([which, true]);
+    }
   }
 
   it('of urgent deliveries, the others are found without reading them', async () => {

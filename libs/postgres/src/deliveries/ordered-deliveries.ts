@@ -70,6 +70,8 @@ export class OrderedDeliveries {
   async first(ranges: readonly OrderedRange[]): Promise<readonly (readonly OrderedDelivery[])[]> {
     const endpoints = new Set(await maybePending(this.store, [...new Set(ranges.map(({ endpointId }) => endpointId))]));
     const asked = [...ranges.entries()].filter(([, { endpointId }]) => endpoints.has(endpointId));
+    const found: OrderedDelivery[][] = ranges.map(() => []);
+    if (asked.length === 0) return found;
     const rows = await this.store.prepared<Row>(
       'ordered_deliveries',
       `select asked.place, d.*
@@ -89,7 +91,6 @@ export class OrderedDeliveries {
         asked.map(([, { limit }]) => limit),
       ],
     );
-    const found: OrderedDelivery[][] = ranges.map(() => []);
     for (const row of rows) {
       found[row.place]?.push({
         delivery: {

@@ -120,9 +120,12 @@ export class OverdueDeliveries {
     perEndpoint: number,
     which: Suspects = 'all',
   ): Promise<readonly OverdueAttempt[]> {
-    const rows = await this.store.query<
+    const asked = await maybePending(this.store, endpoints);
+    if (asked.length === 0) return [];
+    const rows = await this.store.prepared<
       Pick<Row, 'id' | 'endpoint_id' | 'created_at' | 'run' | 'attempts' | 'is_urgent'>
     >(
+      `overdue_${which}`,
       `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts, d.is_urgent
        from unnest($1::text[]) as wanted(id)
        left join endpoint_endings n on n.endpoint_id = wanted.id
@@ -130,7 +133,7 @@ export class OverdueDeliveries {
        cross join lateral (
          ${longestOverdue(which)}
        ) d`,
-      [await maybePending(this.store, endpoints), before, perEndpoint],
+      [asked, before, perEndpoint],
     );
     return rows.map((row) => ({
       deliveryId: row.id,

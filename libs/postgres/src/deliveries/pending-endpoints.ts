@@ -1,10 +1,10 @@
 import type { EndpointId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** From so many endpoints on, it pays to leave out those that have nothing … */
-const MANY = 100;
-/** … unless more than this part of them may have something. */
-const MOST_PENDING_PART = 4;
+/** It pays to leave out idle endpoints if no more than so many have something … */
+const FEW_PENDING = 16;
+/** … or no more than this part of those that are asked about. */
+const FEW_PENDING_PART = 4;
 
 /**
  * Returns those of the endpoints that may have pending deliveries, so that idle ones cost nothing: to look for the
@@ -12,8 +12,7 @@ const MOST_PENDING_PART = 4;
  * to endpoint. It gives up if too many have something, and then all are returned.
  */
 export async function maybePending(store: Store, endpoints: readonly EndpointId[]): Promise<readonly EndpointId[]> {
-  if (endpoints.length < MANY) return endpoints;
-  const limit = Math.floor(endpoints.length / MOST_PENDING_PART);
+  const limit = Math.max(FEW_PENDING, Math.floor(endpoints.length / FEW_PENDING_PART));
   const rows = await store.prepared<{ id: EndpointId }>(
     'pending_endpoints',
     `with recursive pending(id) as (
