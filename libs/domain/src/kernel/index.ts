@@ -12,4 +12,5 @@ export * from './position.js';
 export * from './read-replicas.js';
 export * from './seq.js';
 export { problemOfShownText } from './shown-text.js';
+export * from './storable.js';
 export * from './version.js';
