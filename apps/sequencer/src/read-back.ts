@@ -1,5 +1,5 @@
 import { idFingerprint, type IdFingerprint } from '#libs/domain';
-import { readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import { isForeign, readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
 
 /**
  * The most records between a stamp and the window: more than a partition gets in the minutes between the api's look-up
@@ -59,6 +59,7 @@ export class ReadBack {
   async #read(from: number, to: number): Promise<void> {
     const stretch = { topic: this.topics.log, partition: this.partition, from, to };
     await readPartitions(this.connection, [stretch], (record) => {
+      if (isForeign(record)) return;
       const { orgId, id } = readLogRecord(record);
       const key = idFingerprint(orgId, id).join();
       this.#offsets.set(key, Math.max(record.offset, this.#offsets.get(key) ?? 0));

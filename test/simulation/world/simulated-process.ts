@@ -378,7 +378,7 @@ export class SimulatedProcess {
         }
         case 'projector': {
           const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
-          controllers.push(new ProjectFeedHandler(store, positions, tail, kit));
+          controllers.push(new ProjectFeedHandler(store, positions, tail, appender, kit));
           controllers.push(new ProjectDeliveriesHandler(store, positions, connection, appender, kit));
           break;
         }
