@@ -124,7 +124,9 @@ describe('a foreign record of the log', () => {
     const repaired = await runCommand(repairCommand, gapless.environment);
     const verified = await runCommand(verifyCommand, gapless.environment);
     expect(repaired.lines).toEqual(['No topic went back. There is nothing to repair.']);
-    expect(verified.lines.join('\n')).toMatch(/, 2 records that are not the sequencer's are skipped$[^]*^No differences\.$/m);
+    expect(verified.lines.join('\n')).toMatch(
+      /, 2 records that are not the sequencer's are skipped$[^]*^No differences\.$/m,
+    );
   });
 });
 

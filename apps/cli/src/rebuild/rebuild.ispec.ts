@@ -148,7 +148,10 @@ describe('a rebuild', () => {
     const report = await rebuild(installation, REQUEST, PROGRESS);
     expect(await seqsOf(gone)).toEqual([1, 2]);
     expect(await seqsOf(cut)).toEqual([1, 2, 3, 4, 5]);
-    expect(report).toMatchObject({ kept: 5, compared: expect.arrayContaining([{ table: 'events', rows: 9, differing: 0 }]) });
+    expect(report).toMatchObject({
+      kept: 5,
+      compared: expect.arrayContaining([{ table: 'events', rows: 9, differing: 0 }]),
+    });
     // Reads go by the days.
     expect(await store.query('select from feed_days where org_id = any($1)', [[gone, cut]])).toHaveLength(2);
   });
