@@ -1,11 +1,13 @@
 import { idFingerprint, type IdFingerprint } from '#libs/domain';
-import { isForeign, readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import {
+  isForeign,
+  READ_BACK_RECORDS,
+  readLogRecord,
+  readPartitions,
+  type KafkaConnection,
+  type TopicNames,
+} from '#libs/kafka-log';
 
-/**
- * The most records between a stamp and the window: more than a partition gets in the minutes between the api's look-up
- * and its write. An older stamp is not the api's.
- */
-export const READ_BACK_RECORDS = 500_000;
 /** After this many chunks without an old stamp, the ids are forgotten. */
 const IDLE_CHUNKS = 1_000;
 const MOST_KEPT = 2 * READ_BACK_RECORDS;
