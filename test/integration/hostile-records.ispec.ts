@@ -5,8 +5,11 @@ import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { Metrics } from '#libs/telemetry';
+import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
+import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
+import { runCommand } from '../support/command.js';
 import { PARTITIONS } from '../support/environment.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { hostileRecords, type HostileRecord } from '../support/hostile-records.js';
@@ -68,14 +71,14 @@ async function codesByOrigin(): Promise<ReadonlyMap<string, TopicRecord['headers
   return new Map(found.map(({ headers }) => [headers['x-origin'] ?? '', headers]));
 }
 
-function origin(answer: Awaited<ReturnType<typeof send>>): string {
+function origin(answer: Awaited<ReturnType<typeof send>>, role = 'inbox'): string {
   const offset = 'offset' in answer ? answer.offset : NaN;
-  return `${topic('inbox')}/${partitionOf(orgId, PARTITIONS)}/${offset}`;
+  return `${topic(role)}/${partitionOf(orgId, PARTITIONS)}/${offset}`;
 }
 
-async function send({ records, packing }: Pick<HostileRecord, 'records' | 'packing'>) {
+async function send({ records, packing }: Pick<HostileRecord, 'records' | 'packing'>, role = 'inbox') {
   const batch = recordBatch(records(), Date.now(), packing);
-  return producer.send(topic('inbox'), partitionOf(orgId, PARTITIONS), batch);
+  return producer.send(topic(role), partitionOf(orgId, PARTITIONS), batch);
 }
 
 describe('a record of the inbox', () => {
@@ -99,6 +102,31 @@ describe('a record of the inbox', () => {
     const found = await codesByOrigin();
     expect(expected.size).toBeGreaterThan(30);
     for (const [place, code] of expected) expect([place, found.get(place)?.['x-error-code']]).toEqual([place, code]);
+  });
+});
+
+describe('a foreign record of the log', () => {
+  const foreign = () => [{ key: null, value: Buffer.from('x') }];
+
+  it.each([
+    ['plain', undefined],
+    ['in lz4', PACKINGS.lz4],
+  ])('stops no reader, and is a dead letter: %s', async (_, packing) => {
+    const answer = await send({ records: foreign, ...(packing === undefined ? {} : { packing }) }, 'log');
+    await expectGoesOn();
+    await eventually(async () => {
+      const dead = (await codesByOrigin()).get(origin(answer, 'log'));
+      expect(dead).toMatchObject({ 'x-error-code': 'not_a_log_record' });
+    });
+  });
+
+  it('stops no command', async () => {
+    const repaired = await runCommand(repairCommand, gapless.environment);
+    const verified = await runCommand(verifyCommand, gapless.environment);
+    expect(repaired.lines).toEqual(['No topic went back. There is nothing to repair.']);
+    expect(verified.lines.join('\n')).toMatch(
+      /, 2 records that are not the sequencer's are skipped$[^]*^No differences\.$/m,
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import {
   KafkaBatches,
   parseAnchor,
   PositionSources,
+  isForeign,
   isPutBack,
   readLogRecord,
   type BatchContext,
@@ -44,6 +45,7 @@ export class FoldQueueHandler {
     let inboxOffset: number | undefined;
     const unnamed: LogEvent[] = [];
     const events = batch.records.flatMap((record) => {
+      if (isForeign(record)) return [];
       const logged = readLogRecord(record);
       if (!isPutBack(record)) ({ inboxOffset } = logged);
       const event = readConversationEvent(logged);

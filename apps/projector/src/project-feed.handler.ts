@@ -2,10 +2,13 @@ import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import { begunPositions, FeedProjection, FeedServerAwayError, Store } from '#libs/postgres';
 import {
+  Appender,
+  deadLetterRecord,
+  isForeign,
   KafkaBatches,
   parseAnchor,
   PositionSources,
-  readLogRecord,
+  readLogRecords,
   type BatchContext,
   type Handled,
   type RecordBatch,
@@ -28,7 +31,13 @@ export class ProjectFeedHandler {
   /** The partitions whose position could not be read after the assignment. */
   readonly #unchecked = new Set<number>();
 
-  constructor(store: Store, positions: PositionSources, tail: TailCheck, kit: StageKit) {
+  constructor(
+    store: Store,
+    positions: PositionSources,
+    tail: TailCheck,
+    private readonly appender: Appender,
+    private readonly kit: StageKit,
+  ) {
     this.#projection = new FeedProjection(
       store,
       ({ orgId, after, found }) => {
@@ -58,14 +67,26 @@ export class ProjectFeedHandler {
     gather: { bytes: 64 * 1024, waitMs: FEED_GATHER_MS },
   })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
-    const events = batch.records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    const events = readLogRecords(batch.records);
     if (this.#unchecked.has(batch.partition)) return this.#later(batch, context);
+    if (events.length < batch.records.length) await this.#setForeignAside(batch);
     try {
       return await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
     } catch (error) {
       if (!(error instanceof FeedServerAwayError)) throw error;
       return this.#later(batch, context);
     }
+  }
+
+  /** Makes dead letters of records that are not the sequencer's. The other readers of the log just skip them. */
+  async #setForeignAside({ partition, records }: RecordBatch): Promise<void> {
+    const { logger, topics } = this.kit;
+    const foreign = records.filter(isForeign);
+    const detail = 'The sequencer did not write this record. All readers of the log skip it.';
+    await this.appender.append(
+      foreign.map((record) => deadLetterRecord(topics.deadLetter, record, 'not_a_log_record', detail)),
+    );
+    logger.warn({ partition, from: foreign[0]?.offset, records: foreign.length }, 'projector.foreign_records');
   }
 
   /** Waits for the database. The partition is compared with its position there before it goes on. */

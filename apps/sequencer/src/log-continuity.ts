@@ -1,6 +1,7 @@
 import { PartitionStoppedError, type PartitionStop, type Position } from '#libs/domain';
 import {
   checkPositions,
+  isForeign,
   isPutBack,
   LogPositions,
   readLogRecord,
@@ -148,7 +149,7 @@ export class CheckedContinuity implements LogContinuity {
     const ends = new Map(known.map(({ partition, logOffset }) => [partition, logOffset - 1]));
     const sources = new Map<number, { readonly offset: number; readonly id: string }>();
     for (const [partition, record] of await this.#readAt(topics.log, ends)) {
-      if (isPutBack(record)) continue;
+      if (isForeign(record) || isPutBack(record)) continue;
       const { id, inboxOffset } = readLogRecord(record);
       const { begin, end } = inbox.get(partition) ?? { begin: 0, end: 0 };
       if (inboxOffset >= begin && inboxOffset < end) sources.set(partition, { offset: inboxOffset, id });

@@ -1,11 +1,13 @@
 import { idFingerprint, type IdFingerprint } from '#libs/domain';
-import { readLogRecord, readPartitions, type KafkaConnection, type TopicNames } from '#libs/kafka-log';
+import {
+  isForeign,
+  READ_BACK_RECORDS,
+  readLogRecord,
+  readPartitions,
+  type KafkaConnection,
+  type TopicNames,
+} from '#libs/kafka-log';
 
-/**
- * The most records between a stamp and the window: more than a partition gets in the minutes between the api's look-up
- * and its write. An older stamp is not the api's.
- */
-export const READ_BACK_RECORDS = 500_000;
 /** After this many chunks without an old stamp, the ids are forgotten. */
 const IDLE_CHUNKS = 1_000;
 const MOST_KEPT = 2 * READ_BACK_RECORDS;
@@ -59,6 +61,7 @@ export class ReadBack {
   async #read(from: number, to: number): Promise<void> {
     const stretch = { topic: this.topics.log, partition: this.partition, from, to };
     await readPartitions(this.connection, [stretch], (record) => {
+      if (isForeign(record)) return;
       const { orgId, id } = readLogRecord(record);
       const key = idFingerprint(orgId, id).join();
       this.#offsets.set(key, Math.max(record.offset, this.#offsets.get(key) ?? 0));

@@ -1,5 +1,6 @@
 import { ID_WINDOW_MS, OrgSequences, PartitionFold, PartitionStoppedError, type IdStretch } from '#libs/domain';
 import {
+  isForeign,
   LogPositions,
   readCheckpoint,
   readLogRecord,
@@ -56,6 +57,7 @@ export async function restorePartitions(
     connection,
     [...drafts.keys()].map((partition) => ({ topic: topics.log, partition, from: starts.get(partition) ?? 0 })),
     (record) => {
+      if (isForeign(record)) return;
       const draft = draftOf(drafts, record.partition);
       const event = readLogRecord(record);
       draft.fold.replay({ ...event, timeMs: event.inboxTimeMs }, record.offset);

@@ -16,6 +16,7 @@ import {
   logRecord,
   PRODUCE_BYTES,
   PRODUCE_RECORDS,
+  READ_BACK_RECORDS,
   recordBytes,
   TARGET_ENDPOINT_HEADER,
   TRACEPARENT_HEADER,
@@ -32,7 +33,6 @@ import type { Logger } from '#libs/runtime';
 import { BatchTrace, validTraceParent, type Tracing } from '#libs/telemetry';
 import { wentBack, type LogContinuity } from './log-continuity.js';
 import type { PartitionState } from './partition-state.js';
-import { READ_BACK_RECORDS } from './read-back.js';
 import { restorePartitions, type Restored } from './restore-partitions.js';
 
 /** About the most records that a restart has to read from the log, which takes about 0.1 s. */

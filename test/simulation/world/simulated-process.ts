@@ -3,8 +3,8 @@ import type { Kafka } from 'kafkajs';
 import { FoldedInbox } from '../../../apps/alerting/src/folded-inbox.js';
 import { FoldQueueHandler } from '../../../apps/alerting/src/fold-queue.handler.js';
 import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
-import { CheckedIds } from '../../../apps/api/src/events/checked-ids.js';
-import { IngestLag } from '../../../apps/api/src/events/ingest-lag.js';
+import { CheckedIds } from '../../../apps/api/src/events/ids/checked-ids.js';
+import { IngestLag } from '../../../apps/api/src/events/ids/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
 import { PendingIngest } from '../../../apps/api/src/events/pending-ingest.js';
 import type { SeededSecrets } from '../../../apps/api/src/idempotency/seeded-secrets.js';
@@ -378,7 +378,7 @@ export class SimulatedProcess {
         }
         case 'projector': {
           const tail = { add: () => undefined, mismatches: 0 } as unknown as TailCheck;
-          controllers.push(new ProjectFeedHandler(store, positions, tail, kit));
+          controllers.push(new ProjectFeedHandler(store, positions, tail, appender, kit));
           controllers.push(new ProjectDeliveriesHandler(store, positions, connection, appender, kit));
           break;
         }

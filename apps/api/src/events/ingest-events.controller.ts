@@ -14,7 +14,7 @@ import { Idempotency } from '../idempotency/idempotency.js';
 import { seededEventId } from '../idempotency/seeded-event-id.js';
 import { IngestPace } from '../rate-limits/ingest-pace.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
-import { CheckedIds, type IdCheck } from './checked-ids.js';
+import { CheckedIds, type IdCheck } from './ids/checked-ids.js';
 import { PendingIngest } from './pending-ingest.js';
 import { RequestTraces } from './request-traces.js';
 

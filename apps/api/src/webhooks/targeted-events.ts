@@ -8,7 +8,7 @@ import { appendOrRefuse } from '../deliveries/append-or-refuse.js';
 import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presenter.js';
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
 import { requestedDelivery } from '../deliveries/requested-delivery.js';
-import { CheckedIds } from '../events/checked-ids.js';
+import { CheckedIds } from '../events/ids/checked-ids.js';
 import { RequestTraces } from '../events/request-traces.js';
 import { noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';

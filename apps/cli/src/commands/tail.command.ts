@@ -3,6 +3,7 @@ import { EVENT_TYPES, isFeedFilter, parseOrgId, SeqGate, type Clock, type OrgId 
 import { AppendTimes, type Store } from '#libs/postgres';
 import {
   followPartitions,
+  isForeign,
   KafkaConnection,
   LogPositions,
   partitionOf,
@@ -84,6 +85,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
 function shower(context: TailContext, flags: TailFlags, start: TailStart): (record: StoredRecord) => void {
   const gate = new SeqGate();
   return (record) => {
+    if (isForeign(record)) return;
     const event = readLogRecord(record);
     if (flags.org !== undefined && event.orgId !== flags.org) return;
     const { fresh, remember } = gate.sift([event]);

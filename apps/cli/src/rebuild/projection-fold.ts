@@ -12,7 +12,7 @@ import {
   anchorText,
   checkPositions,
   LogPositions,
-  readLogRecord,
+  readLogRecords,
   streamPartitions,
   type KafkaConnection,
   type Positions,
@@ -30,11 +30,7 @@ type Apply = (stretch: Stretch, batch: RecordBatch) => Promise<Projected>;
 
 export function feedFold(store: Store): Apply {
   const projection = new FeedProjection(store);
-  return (stretch, { records }) =>
-    projection.apply(
-      stretch,
-      records.map((record) => ({ ...readLogRecord(record), offset: record.offset })),
-    );
+  return (stretch, { records }) => projection.apply(stretch, readLogRecords(records));
 }
 
 /** @param onEndpoints called with the endpoints of the facts, before these are folded */

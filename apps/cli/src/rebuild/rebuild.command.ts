@@ -24,7 +24,8 @@ interface RebuildFlags {
 
 const HELP = `
 Folds the log and the delivery facts into new tables while the service runs, compares both at the same offsets, and replaces the
-old tables in one transaction. Endpoints, keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
+old tables in one transaction. Events within retention that the log no longer has are kept, but not with --from-empty. Endpoints,
+keys and settings stay as they are. Use the RETENTION, AUTO_DISABLE_AFTER and
 TOPIC_PREFIX of the service. You can interrupt it at any time: the same command goes on where it was. Until then, its tables
 take space in the schema gapless_shadow, which you can drop.
 
@@ -143,16 +144,17 @@ export function moveLines(moved: MoveReport): readonly string[] {
   ];
 }
 
-function reportJson({ records, foldedBefore, compared }: RebuildReport): string {
-  return JSON.stringify({ records, folded_before: foldedBefore, tables: compared });
+function reportJson({ records, foldedBefore, kept, compared }: RebuildReport): string {
+  return JSON.stringify({ records, folded_before: foldedBefore, kept, tables: compared });
 }
 
-function reportLines({ records, foldedBefore, compared }: RebuildReport): readonly string[] {
+function reportLines({ records, foldedBefore, kept, compared }: RebuildReport): readonly string[] {
   const tables = (compared ?? []).map(({ table, rows, differing }) =>
     differing === 0
       ? `${table}: ${rows} rows, as they were`
       : `${table}: ${rows} rows, ${differing} of them not as they were`,
   );
   const before = foldedBefore === 0 ? '' : `, after ${foldedBefore} before it was interrupted`;
-  return [`${records} records folded${before}`, ...tables, 'What was rebuilt is served now.'];
+  const older = kept === 0 ? [] : [`${kept} events kept that the log no longer has`];
+  return [`${records} records folded${before}`, ...older, ...tables, 'What was rebuilt is served now.'];
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { systemClock, VERSION, type EventId, type Seq } from '#libs/domain';
-import { KafkaConnection, logRecord, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
+import { systemClock, VERSION, type EventId, type OrgId, type Seq } from '#libs/domain';
+import { KafkaConnection, logRecord, partitionOf, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
 import type { Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
 import { aStore, migrateTestDatabase } from '../../../../test/support/gapless.js';
@@ -66,8 +66,7 @@ afterAll(async () => {
 });
 
 /** Appends events of an org to a partition of the log. */
-async function append(partition: number, count: number): Promise<void> {
-  const orgId = anOrgId();
+async function append(partition: number, count: number, orgId = anOrgId()): Promise<void> {
   const records = oneTo(count).map((seq) =>
     logRecord(
       {
@@ -100,6 +99,19 @@ async function placesIn(from: Store): Promise<readonly string[]> {
   return rows.map(({ place }) => place);
 }
 
+/** Returns an organization whose place is that partition. */
+function anOrgOf(partition: number): OrgId {
+  for (;;) {
+    const orgId = anOrgId();
+    if (partitionOf(orgId, 2) === partition) return orgId;
+  }
+}
+
+async function seqsOf(orgId: OrgId): Promise<readonly number[]> {
+  const rows = await store.query<{ seq: string }>('select seq from events where org_id = $1 order by seq', [orgId]);
+  return rows.map(({ seq }) => Number(seq));
+}
+
 describe('a rebuild', () => {
   it('keeps the places of partitions whose records retention removed, and drops those of an earlier list', async () => {
     await connection.withAdmin(async (admin) => {
@@ -122,6 +134,26 @@ describe('a rebuild', () => {
     await store.query('truncate projection_offsets');
     await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
     expect(await placesIn(store)).toEqual(['feed/0 at 3']);
+  });
+
+  it('keeps the events within retention that the log no longer has', async () => {
+    const [gone, cut] = [anOrgOf(0), anOrgOf(0)];
+    await append(0, 2, gone);
+    await append(0, 5, cut);
+    await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
+    await connection.withAdmin(async (admin) => {
+      await admin.fetchTopicOffsets(topics.log);
+      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: '8' }] });
+    });
+    const report = await rebuild(installation, REQUEST, PROGRESS);
+    expect(await seqsOf(gone)).toEqual([1, 2]);
+    expect(await seqsOf(cut)).toEqual([1, 2, 3, 4, 5]);
+    expect(report).toMatchObject({
+      kept: 5,
+      compared: expect.arrayContaining([{ table: 'events', rows: 9, differing: 0 }]),
+    });
+    // Reads go by the days.
+    expect(await store.query('select from feed_days where org_id = any($1)', [[gone, cut]])).toHaveLength(2);
   });
 
   it('goes on with the work of its own version alone', () => {

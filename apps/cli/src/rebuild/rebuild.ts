@@ -1,4 +1,4 @@
-import { VERSION, type Clock } from '#libs/domain';
+import { VERSION, type Clock, type OrgId } from '#libs/domain';
 import {
   compareProjections,
   DayPartitions,
@@ -11,7 +11,7 @@ import {
   type Store,
   type TableComparison,
 } from '#libs/postgres';
-import { parseAnchor, type Positions } from '#libs/kafka-log';
+import { parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import type { Installation } from '../installation.js';
 import type { Progress } from '../verify/progress.js';
@@ -32,6 +32,8 @@ export interface RebuildReport {
   readonly records: number;
   /** How many had been folded before, by a rebuild that was interrupted. */
   readonly foldedBefore: number;
+  /** How many events within retention were copied from the old tables, because the log no longer has them. */
+  readonly kept: number;
   /** How the old tables compare with the new ones at the same offsets; `null` with `--from-empty`. */
   readonly compared: readonly TableComparison[] | null;
 }
@@ -64,6 +66,7 @@ export async function rebuild(
   return {
     records: reports.reduce((sum, { records }) => sum + records, 0),
     foldedBefore: reports.reduce((sum, { foldedBefore }) => sum + foldedBefore, 0),
+    kept: reports.reduce((sum, { kept }) => sum + kept, 0),
     compared: request.fromEmpty ? null : together(reports.flatMap(({ compared }) => compared ?? [])),
   };
 }
@@ -112,11 +115,13 @@ async function rebuildPart(
     const run = new Rebuild({ ...installation, store: part.store }, request, shadow, part.isOwn, progress);
     const foldedBefore = shadow.goesOn ? await run.goOn() : 0;
     await run.foldUntilClose();
+    // With `--from-empty`, the served events are lost or wrong.
+    const kept = request.fromEmpty || !request.projections.includes('feed') ? 0 : await run.keepOlder();
     const compared = request.fromEmpty ? null : await run.compare();
     // To compare takes long, and the projectors wait for what is left.
     if (compared !== null) await run.foldUntilClose();
     await run.takePlace();
-    return { records: run.records, foldedBefore, compared };
+    return { records: run.records, foldedBefore, kept, compared };
   });
 }
 
@@ -209,6 +214,13 @@ class Rebuild {
       }
     }
     await new DayPartitions(this.shadow.store).drop(this.#expiredBefore);
+  }
+
+  /** Keeps what the served feed has within retention and the log has no longer. @returns how many events these are */
+  async keepOlder(): Promise<number> {
+    const { partitions } = this.installation.config;
+    const isOwn = (orgId: OrgId) => this.isOwn(partitionOf(orgId, partitions));
+    return this.shadow.keepOlder({ isOwn, sinceMs: this.#expiredBefore }, (positions) => this.#foldTo(positions));
   }
 
   /** Compares a snapshot of the served tables with the shadow, which is first folded up to the same offsets. */

@@ -1,6 +1,6 @@
 import { FingerprintTable, idFingerprint, SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { FeedRepair, type Conflict } from '#libs/postgres';
-import { LogPositions, readCheckpoint, readLogRecord, readPartitions, streamPartitions } from '#libs/kafka-log';
+import { LogPositions, readCheckpoint, readLogRecords, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
 /** The content of a log partition and of its checkpoint. */
@@ -68,7 +68,7 @@ export async function readLogContents({ connection, topics, store }: Installatio
   await streamPartitions(connection, each(topics.log), async ({ partition, records }) => {
     const of = contents.get(partition);
     if (of === undefined) return;
-    const events = records.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    const events = readLogRecords(records);
     for (const { orgId, seq, id, inboxOffset, offset } of events) {
       of.ids.add(idFingerprint(orgId, id));
       if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);

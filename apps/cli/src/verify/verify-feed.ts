@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
 import { FeedAudit, type LoggedEvent } from '#libs/postgres';
 import {
+  isForeign,
   LogPositions,
   readLogRecord,
   streamPartitions,
@@ -19,6 +20,8 @@ import type { Scope } from './scope.js';
 /** The findings about the log and the feed. */
 export interface FeedVerdict {
   readonly records: number;
+  /** How many other records are in the log. All readers skip them. */
+  readonly foreign: number;
   /** How many events of the log were compared with the feed. */
   readonly compared: number;
   /** How many events of the log retention has removed from the feed, or may remove. */
@@ -76,6 +79,7 @@ class FeedVerification {
   readonly #partitionOf = new Map<OrgId, number>();
   readonly #expected = new Map<OrgId, Expected>();
   #records = 0;
+  #foreign = 0;
   #compared = 0;
   #pruned = 0;
   #lastAppendedMs = -Infinity;
@@ -97,6 +101,10 @@ class FeedVerification {
     const repeats: LoggedEvent[] = [];
     for (const record of records) {
       this.#lastAppendedMs = Math.max(this.#lastAppendedMs, record.timestampMs);
+      if (isForeign(record)) {
+        this.#foreign++;
+        continue;
+      }
       const event = this.#read(record);
       if (event === undefined || (this.scope.orgId !== null && event.orgId !== this.scope.orgId)) continue;
       this.#records++;
@@ -118,7 +126,8 @@ class FeedVerification {
     }
     if (this.scope.orgId === null) await this.#lookForOthers();
     const orgs = [...this.#audits.values()].flatMap((audit) => audit.orgs);
-    return { records: this.#records, compared: this.#compared, pruned: this.#pruned, orgs };
+    const [records, foreign] = [this.#records, this.#foreign];
+    return { records, foreign, compared: this.#compared, pruned: this.#pruned, orgs };
   }
 
   #read(record: StoredRecord): LoggedEvent | undefined {

@@ -23,6 +23,7 @@ export function verifyJson({ feed, deliveries, differences }: VerifyReport): str
     ok: differences.count === 0,
     log: {
       records: feed.records,
+      foreign: feed.foreign,
       orgs: feed.orgs.map((org) => ({
         org_id: org.orgId,
         first_seq: org.firstSeq,
@@ -54,8 +55,9 @@ export function verifyLines({ feed, deliveries, differences }: VerifyReport): re
   const lines = rows.length === 0 ? [] : table([header, ...rows]);
   if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} more orgs`);
   const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are older than the retention`;
+  const foreign = feed.foreign === 0 ? '' : `, ${feed.foreign} records that are not the sequencer's are skipped`;
   lines.push(
-    `log         ${feed.records} records of ${feed.orgs.length} orgs`,
+    `log         ${feed.records} records of ${feed.orgs.length} orgs${foreign}`,
     `feed        ${feed.compared} events compared by SHA-256${pruned}`,
     `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared`,
   );

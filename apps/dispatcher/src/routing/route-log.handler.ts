@@ -25,7 +25,7 @@ import { EndpointDirectory, PreviousSeqs, type RoutedSubscriber } from '#libs/po
 import {
   KafkaBatches,
   LogPositions,
-  readLogRecord,
+  readLogRecords,
   ROUTER_GROUP,
   type BatchContext,
   type Handled,
@@ -132,7 +132,7 @@ export class RouteLogHandler {
     const { records: unrouted, routedUpTo } = await this.places.unrouted(batch);
     if (unrouted.length < batch.records.length) this.#leaveOutRouted(batch, batch.records.length - unrouted.length);
     if (routedUpTo !== null) return this.#skipRouted(batch, routedUpTo, context);
-    const read = unrouted.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+    const read = readLogRecords(unrouted);
     const subscribers = await this.#subscribersOf(read);
     const again = { kind: 'later', nextOffset: batch.records[0]?.offset ?? 0, waitMs: 0 } as const;
     // Another member may have the partition by now.
@@ -152,7 +152,7 @@ export class RouteLogHandler {
     );
     remember();
     for (const { offset } of events) opened.delete(offset);
-    // The rest was routed before.
+    // The rest was routed before, or is foreign.
     for (const record of opened.values()) record.close();
     const chained = await this.#chain(events, subscribers, stay, () => context.isStale());
     if (chained.size > 0 && context.isStale()) {

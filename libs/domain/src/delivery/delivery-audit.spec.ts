@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { EndpointId } from '../kernel/index.js';
 import { aDelivery, attempted, CREATED_AT_MS, ended, replayed, scheduled } from '../testing/facts.js';
 import { DeliveryAudit } from './delivery-audit.js';
-import type { DeliveryFact, EndpointDisabled } from './delivery-fact.js';
+import type { DeliveryFact, EndpointDisabled } from './facts/delivery-fact.js';
 
 const OTHER_ENDPOINT = `whe_${'F'.repeat(26)}` as EndpointId;
 

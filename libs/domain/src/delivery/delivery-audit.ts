@@ -1,6 +1,6 @@
 import { Fingerprints, type DeliveryId, type EndpointId } from '../kernel/index.js';
 import type { DeliveryRef } from './attempt.js';
-import { factEndpointId, type Attempted, type DeliveryFact } from './delivery-fact.js';
+import { factEndpointId, type Attempted, type DeliveryFact } from './facts/delivery-fact.js';
 import { endDelivery, foldDelivery, type DeliveryState } from './delivery-state.js';
 import { foldDisabled, foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { attempted, CREATED_AT_MS, ended, replayed, scheduled } from '../testing/facts.js';
-import type { Attempted, Ended, Replayed, Scheduled } from './delivery-fact.js';
+import type { Attempted, Ended, Replayed, Scheduled } from './facts/delivery-fact.js';
 import { foldDelivery, type DeliveryState } from './delivery-state.js';
 
 type Fact = Scheduled | Attempted | Replayed | Ended;

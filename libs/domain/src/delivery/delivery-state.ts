@@ -1,4 +1,4 @@
-import type { Attempted, Ended, EndReason, Replayed, Scheduled } from './delivery-fact.js';
+import type { Attempted, Ended, EndReason, Replayed, Scheduled } from './facts/delivery-fact.js';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aDelivery, attempted } from '../testing/facts.js';
-import type { Attempted } from './delivery-fact.js';
+import type { Attempted } from './facts/delivery-fact.js';
 import { foldDisabled, foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 
 const LIMIT = 20;

@@ -1,4 +1,4 @@
-import type { Attempted, EndpointDisabled } from './delivery-fact.js';
+import type { Attempted, EndpointDisabled } from './facts/delivery-fact.js';
 
 /** The health of an endpoint, folded from its attempts in order (contract 3.1, 4.2). Times in epoch milliseconds. */
 export interface EndpointHealth {

@@ -13,4 +13,5 @@ export * from './read-replicas.js';
 export * from './seq.js';
 export { problemOfShownText } from './shown-text.js';
 export { isSigningSecret } from './signing-secret.js';
+export * from './storable.js';
 export * from './version.js';

@@ -2,8 +2,13 @@ import { ERROR_CODES, type ErrorCode } from '#libs/domain';
 import type { NewRecord, RecordHeaders, StoredRecord } from './record.js';
 
 /** Why a record became a dead letter. */
-export type DeadLetterCode = ErrorCode | 'wrong_partition' | 'unreadable';
-export const DEAD_LETTER_CODES: readonly DeadLetterCode[] = [...ERROR_CODES, 'wrong_partition', 'unreadable'];
+export type DeadLetterCode = ErrorCode | 'wrong_partition' | 'unreadable' | 'not_a_log_record';
+export const DEAD_LETTER_CODES: readonly DeadLetterCode[] = [
+  ...ERROR_CODES,
+  'wrong_partition',
+  'unreadable',
+  'not_a_log_record',
+];
 
 /** The most bytes of a record's parts in a dead letter, several times the largest event. */
 const MOST_KEY_BYTES = 4 * 1024;

@@ -6,6 +6,11 @@ export const TARGET_ENDPOINT_HEADER = 'target-endpoint';
 export const TRACEPARENT_HEADER = 'traceparent';
 /** Holds the log offset up to which the producer searched for the event's id without finding it. */
 export const CHECKED_TO_HEADER = 'checked-to';
+/**
+ * The most records of the log between a stamp and the sequencer's window of ids: more than a partition gets in the minutes
+ * between the api's look-up and its write. The sequencer ignores an older stamp.
+ */
+export const READ_BACK_RECORDS = 500_000;
 const OFFSET = /^\d{1,15}$/;
 
 /** Makes a record of the inbox, keyed by org id so that an org's events stay in order. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, type LogEvent, type Seq } from '#libs/domain';
 import { asStored } from '../testing/as-stored.js';
-import { logRecord, readLogRecord } from './log-records.js';
+import { isForeign, logRecord, readLogRecord, readLogRecords } from './log-records.js';
 
 const EVENT: LogEvent = {
   orgId: parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!,
@@ -52,6 +52,19 @@ describe('a record of the log', () => {
 
   it('is the same for the same event, byte for byte', () => {
     expect(logRecord(EVENT, CONTEXT)).toEqual(logRecord({ ...EVENT }, { ...CONTEXT }));
+  });
+
+  it('is foreign only without all of the marks of the sequencer', () => {
+    const own = logRecord(EVENT, CONTEXT);
+    const { seq, 'inbox-offset': inboxOffset, ...others } = own.headers as Record<string, string>;
+    const foreign = asStored({ ...own, headers: others });
+    expect(isForeign(foreign)).toBe(true);
+    expect(isForeign(asStored({ key: null, value: Buffer.from('x') }))).toBe(true);
+    expect(isForeign(asStored({ ...own, headers: { ...others, seq: seq! } }))).toBe(false);
+    expect(isForeign(asStored({ ...own, headers: { ...others, 'inbox-offset': inboxOffset! } }))).toBe(false);
+    expect(isForeign({ ...foreign, unreadable: { reason: 'its checksum is wrong', firstOffset: 3 } })).toBe(false);
+    expect(readLogRecords([foreign, asStored(own), foreign]).map(({ id }) => id)).toEqual([EVENT.id]);
+    expect(() => readLogRecords([asStored({ ...own, key: null })])).toThrow();
   });
 
   it.each([

@@ -59,7 +59,25 @@ export function isPutBack({ headers }: StoredRecord): boolean {
   return headers[PUT_BACK_HEADER] !== undefined;
 }
 
-/** @throws when the record was not written by the sequencer: a log with foreign records cannot be trusted */
+/**
+ * Whether the record is not the sequencer's: it has none of its marks. Readers of the log skip such records.
+ */
+export function isForeign({ headers, unreadable }: StoredRecord): boolean {
+  return headers[SEQ_HEADER] === undefined && headers[INBOX_OFFSET_HEADER] === undefined && unreadable === undefined;
+}
+
+/** Reads the events of log records, each with its offset. It leaves out foreign records. @throws as `readLogRecord` */
+export function readLogRecords(
+  records: readonly StoredRecord[],
+): readonly (LogEvent & LogRecordPlace & { readonly offset: number })[] {
+  const own = records.some(isForeign) ? records.filter((record) => !isForeign(record)) : records;
+  return own.map((record) => ({ ...readLogRecord(record), offset: record.offset }));
+}
+
+/**
+ * @throws when the record cannot be read. One with marks of the sequencer may be of a newer version, so skipping it could
+ *   lose an event.
+ */
 export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
   const { headers } = record;
   const orgId = parseOrgId(record.key?.toString());

@@ -68,8 +68,8 @@ describe('topicPlans', () => {
     expect(PLANS.filter(({ smallSegments }) => smallSegments).map(({ topic }) => topic)).toEqual([NAMES.sequences]);
   });
 
-  it('has the broker unpack the inbox alone', () => {
-    expect(PLANS.filter(({ unpacks }) => unpacks).map(({ topic }) => topic)).toEqual([NAMES.inbox]);
+  it('has the broker unpack the inbox and the log alone', () => {
+    expect(PLANS.filter(({ unpacks }) => unpacks).map(({ topic }) => topic)).toEqual([NAMES.inbox, NAMES.log]);
   });
 
   it('has the broker stamp the log alone: retention goes by the time of append', () => {

@@ -79,7 +79,8 @@ export function topicPlans(
     // The sequencer's window of ids uses this time, which no producer can set.
     plan(names.inbox, WORK_RETENTION_MS, { appendTime: true, unpacks: true }),
     // Retention of the feed uses the time of append, which only the broker sets the same way for all writers.
-    plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true }),
+    // A batch that cannot be read would stop all of its readers.
+    plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true, unpacks: true }),
     plan(names.sequences, -1, { compacted: true, smallSegments: true }),
     plan(names.attempts, WORK_RETENTION_MS),
     plan(names.attemptsSlow, WORK_RETENTION_MS),

@@ -3,7 +3,7 @@ import {
   anchorOf,
   anchorText,
   followBatches,
-  readLogRecord,
+  readLogRecords,
   type KafkaConnection,
   type Positions,
   type RecordBatch,
@@ -58,7 +58,7 @@ export class FeedFollower {
         nextOffset: last.offset + 1,
         anchor: anchorText(anchorOf(last)),
       },
-      records.map((record) => ({ ...readLogRecord(record), offset: record.offset })),
+      readLogRecords(records),
     );
     if (projected.kind === 'behind') {
       throw new CliError(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import type { Anchor, EndpointId, Position } from '#libs/domain';
+import type { Anchor, EndpointId, OrgId, Position } from '#libs/domain';
 import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
 import { beginAt, projectedPositions } from '../projection-offsets.js';
@@ -23,6 +23,8 @@ const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
 /** The longest time of the projectors' statements. */
 const PROJECTORS_TIMEOUT = '10s';
+/** The organizations whose older events one statement copies. */
+const ORGS_AT_ONCE = 500;
 
 /** The tables were in use all the time. Nothing was replaced. */
 export class TablesInUseError extends Error {
@@ -129,6 +131,53 @@ export class ProjectionShadow {
   /** Returns the offsets of the served projections. */
   async servedPositions(): Promise<ProjectionPositions> {
     return this.served.transaction((runner) => readPositions(runner, this.topics));
+  }
+
+  /**
+   * Copies the served events that the log no longer has: those before the first one of their organization in the shadow.
+   * Readers and projectors go on meanwhile.
+   * @param use.isOwn whether the database has the feed of the organization
+   * @param use.sinceMs events that were appended earlier are left out, epoch milliseconds
+   * @param catchUp brings the shadow at least to these positions
+   * @returns how many events it copied
+   */
+  async keepOlder(
+    { isOwn, sinceMs }: { readonly isOwn: (orgId: OrgId) => boolean; readonly sinceMs: number },
+    catchUp: (positions: ProjectionPositions) => Promise<void>,
+  ): Promise<number> {
+    // The positions are read after the heads. So the shadow has all events up to the heads that the log still has.
+    await this.store.query(`drop table if exists ${SHADOW}.rebuild_heads`);
+    await this.store.query(`create table ${SHADOW}.rebuild_heads (like public.org_heads including indexes)`);
+    await this.store.query(`insert into ${SHADOW}.rebuild_heads select org_id, last_seq from public.org_heads`);
+    await catchUp(await this.servedPositions());
+    await this.served.transaction((runner) => this.#makeServedDays(runner));
+    let kept = 0;
+    for (let after: OrgId | null = null; ;) {
+      const orgs: readonly { readonly org_id: OrgId }[] = await this.store.query<{ org_id: OrgId }>(
+        `select org_id from ${SHADOW}.rebuild_heads where $1::uuid is null or org_id > $1 order by 1 limit ${ORGS_AT_ONCE}`,
+        [after],
+      );
+      kept += await this.#copyOlder(orgs.map(({ org_id }) => org_id).filter(isOwn), sinceMs);
+      after = orgs.at(-1)?.org_id ?? null;
+      if (after === null) return kept;
+    }
+  }
+
+  async #copyOlder(orgIds: readonly OrgId[], sinceMs: number): Promise<number> {
+    // The shadow's connection: there, the trigger notes the days in the shadow.
+    const [row] = await this.store.query<{ kept: number }>(
+      `with kept as (
+         insert into ${SHADOW}.events
+         select old.* from ${SHADOW}.rebuild_heads head
+         cross join lateral (select min(seq) as seq from ${SHADOW}.events e where e.org_id = head.org_id) rebuilt
+         join public.events old on old.org_id = head.org_id and old.seq < coalesce(rebuilt.seq, head.last_seq + 1)
+         where head.org_id = any($1::uuid[]) and old.appended_at >= to_timestamp($2::bigint / 1000.0)
+         returning 1
+       )
+       select count(*)::int as kept from kept`,
+      [orgIds, sinceMs],
+    );
+    return row?.kept ?? 0;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aDelivery, attempted, ended, replayed, scheduled } from '../testing/facts.js';
+import { aDelivery, attempted, ended, replayed, scheduled } from '../../testing/facts.js';
 import { decodeFact, encodeFact, factEndpointId, type DeliveryFact } from './delivery-fact.js';
 
 const { endpointId, orgId } = aDelivery();
@@ -9,6 +9,8 @@ const FACTS: readonly DeliveryFact[] = [
   attempted(0, 1, 'retry'),
   attempted(3, 9, 'delivered'),
   { ...attempted(0, 1, 'exhausted'), responseExcerpt: 'ä\u2028"\ud800' },
+  { ...attempted(0, 1, 'retry'), leadMs: -5, dueAtMs: 5, waitedFor: 'pace', batch: [1, 2], disables: true },
+  scheduled({ ...aDelivery(), lane: 32_767, isUrgent: true, previousSeq: null }),
   replayed(1),
   ended(0, 'endpoint_deleted'),
   { type: 'endpoint_disabled', endpointId, orgId, activation: 2, atMs: 5 },
@@ -28,6 +30,14 @@ describe('facts', () => {
     ['an array', Buffer.from('[]')],
     ['a fact of an unknown type', Buffer.from('{"type":"forgotten"}')],
     ['a type that is no text', Buffer.from('{"type":["scheduled"]}')],
+    ['an attempt without members', Buffer.from('{"type":"attempted"}')],
+    ['one of an empty delivery', Buffer.from('{"type":"scheduled","delivery":{}}')],
+    ['a time with no table', encodeFact(scheduled({ ...aDelivery(), createdAtMs: 9e15 }))],
+    ['a fraction of a run', encodeFact(replayed(0.5))],
+    ['an outcome of no kind', encodeFact(attempted(0, 1, 'lost' as 'retry'))],
+    ['text with NUL', encodeFact({ ...attempted(0, 1, 'retry'), error: '\0' })],
+    ['more attempts than an integer holds', encodeFact({ ...attempted(0, 2 ** 31, 'retry'), startedAtMs: 5 })],
+    ['an endpoint without an id', Buffer.from('{"type":"endpoint_disabled","activation":2,"atMs":5}')],
   ])('%s is no fact', (_case, value) => {
     expect(decodeFact(value)).toBeUndefined();
   });

@@ -6,6 +6,7 @@ import {
   KafkaConnection,
   LogPositions,
   PipelineProgress,
+  READ_BACK_RECORDS,
   SEQUENCER_GROUP,
   type Positions,
   type TopicNames,
@@ -28,12 +29,14 @@ const PATIENCE_MS = 5_000;
 
 /**
  * Measures how long events take from the inbox to the feed. Ids can be checked only while that is shorter than the time
- * for which the sequencer knows all ids.
+ * for which the sequencer knows all ids. A repair appends old events at once, so their number is limited, too.
  */
 @Injectable()
 export class IngestLag extends RegularWork {
   readonly #positions: LogPositions;
   readonly #progress: readonly PipelineProgress[];
+  /** The partitions whose feed lacks more records than the sequencer reads back. */
+  #farBehind: ReadonlySet<number> = new Set();
   #firstLookAtMs: number | null = null;
   #isLong = false;
 
@@ -54,7 +57,15 @@ export class IngestLag extends RegularWork {
   async refuseIfLong(partitions: Iterable<number>): Promise<void> {
     const wanted = [...new Set(partitions)];
     const isUnknown = () => wanted.some((partition) => this.#lagMs(partition) === null);
-    for (let waitedMs = 0; waitedMs < PATIENCE_MS && isUnknown(); waitedMs += 100) await delay(100);
+    const isFarBehind = () => wanted.some((partition) => this.#farBehind.has(partition));
+    for (let waitedMs = 0; waitedMs < PATIENCE_MS && isUnknown() && !isFarBehind(); waitedMs += 100) await delay(100);
+    if (isFarBehind()) {
+      throw new GaplessError(
+        'unavailable',
+        'The feed lacks more than 500,000 events of the log, so event ids cannot be checked. Nothing was accepted; try again.',
+        { retryAfterSeconds: 30 },
+      );
+    }
     if (isUnknown()) {
       throw new GaplessError(
         'unavailable',
@@ -97,7 +108,8 @@ export class IngestLag extends RegularWork {
     const lagMs = Math.max(0, ...lags.map((lag) => lag ?? this.#unknownLagMs()));
     this.connection.metrics.set('gapless_ingest_lag_seconds', {}, lagMs / 1_000);
     // Requests are also refused while a lag is unknown.
-    const isLong = lagMs > MOST_LAG_MS || (lags.includes(null) && lagMs > ASSUMED_LAG_MS + PATIENCE_MS);
+    const isLong =
+      this.#farBehind.size > 0 || lagMs > MOST_LAG_MS || (lags.includes(null) && lagMs > ASSUMED_LAG_MS + PATIENCE_MS);
     if (isLong === this.#isLong) return;
     this.#isLong = isLong;
     if (isLong) this.logger.warn({ lag_s: Math.round(lagMs / 1_000) }, 'ingest.refused_for_lag');
@@ -121,14 +133,19 @@ export class IngestLag extends RegularWork {
     const logEnds = await positions.ends(log);
     const projected = await projectedUpTo(this.store, 'feed', log);
     const recent = this.#firstLookAtMs !== null ? null : await this.#recent(positions, this.clock.now());
+    const farBehind = new Set<number>();
     for (const [partition, progress] of this.#progress.entries()) {
       const of = (positions: Positions) => positions.get(partition) ?? 0;
-      const [sequencedTo, projectedTo] = [of(sequenced), of(projected)];
-      progress.look({ atMs, inboxEnd: of(inboxEnds), sequencedTo, logEnd: of(logEnds), projectedTo });
-      if (recent !== null && sequencedTo >= of(recent.inbox) && projectedTo >= of(recent.log)) {
+      const [sequencedTo, logEnd, projectedTo] = [of(sequenced), of(logEnds), of(projected)];
+      progress.look({ atMs, inboxEnd: of(inboxEnds), sequencedTo, logEnd, projectedTo });
+      // The place of a partition whose database is away is unknown. Its events are refused elsewhere.
+      const isAway = this.store.feed.isPartitionAway(partition);
+      if (!isAway && logEnd - projectedTo > READ_BACK_RECORDS) farBehind.add(partition);
+      else if (recent !== null && sequencedTo >= of(recent.inbox) && projectedTo >= of(recent.log)) {
         progress.assumeShown(atMs - ASSUMED_LAG_MS);
       }
     }
+    this.#farBehind = farBehind;
     this.#firstLookAtMs ??= atMs;
   }
 

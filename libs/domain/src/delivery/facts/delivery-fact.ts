@@ -1,5 +1,6 @@
-import type { DeliveryRef } from './attempt.js';
-import type { EndpointId, OrgId } from '../kernel/index.js';
+import type { DeliveryRef } from '../attempt.js';
+import { isFact, type UnknownFact } from './fact-members.js';
+import type { EndpointId, OrgId } from '../../kernel/index.js';
 
 /** Why a delivery ended before its attempts were used up. */
 export type EndReason = 'endpoint_disabled' | 'endpoint_deleted' | 'skipped';
@@ -83,14 +84,12 @@ export function encodeFact(fact: DeliveryFact): Buffer {
   return Buffer.from(JSON.stringify(fact));
 }
 
-const FACT_TYPES: readonly string[] = ['scheduled', 'attempted', 'replayed', 'ended', 'endpoint_disabled'];
-
 /** Decodes a fact; returns `undefined` if the value is not one. Only Gapless writes facts. */
 export function decodeFact(value: Buffer | null): DeliveryFact | undefined {
   if (value === null) return undefined;
   try {
-    const fact = JSON.parse(value.toString()) as { type?: unknown };
-    return typeof fact.type === 'string' && FACT_TYPES.includes(fact.type) ? (fact as DeliveryFact) : undefined;
+    const fact = JSON.parse(value.toString()) as UnknownFact;
+    return isFact(fact) ? fact : undefined;
   } catch {
     return undefined;
   }

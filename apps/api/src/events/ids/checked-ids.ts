@@ -4,7 +4,7 @@ import { eventKey, FeedReader, type EventKey } from '#libs/postgres';
 import { KeyPlaces, type TopicNames } from '#libs/kafka-log';
 import { CONFIG, TOPICS } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { SharedQuery } from '../http/shared-query.js';
+import { SharedQuery } from '../../http/shared-query.js';
 import { IngestLag } from './ingest-lag.js';
 
 /** The state of an id in the feed. */
