@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
-import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDelivery, OverdueAttempt, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
@@ -36,6 +36,8 @@ let failing: EndpointId | undefined;
 let failedLooks: number;
 /** Finds out which orders begin. */
 let advance: () => Promise<void>;
+/** Reads what waits for its turn. */
+let firstInOrder: () => Promise<OrderedDelivery[][]>;
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -65,6 +67,7 @@ beforeEach(() => {
   [slowMs, slowLooks] = [0, 0];
   [failing, failedLooks] = [undefined, 0];
   advance = () => Promise.resolve();
+  firstInOrder = () => Promise.resolve([]);
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -105,9 +108,9 @@ beforeEach(() => {
         ),
     },
     ordered: {
-      deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
+      deliveries: { first: () => firstInOrder(), envelopes: () => Promise.resolve([]) },
       starts: {
-        begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: false }),
+        begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
         advance: () => advance(),
       } as unknown as OrderStarts,
       find: () => Promise.resolve({ kind: 'gone' }),
@@ -176,9 +179,18 @@ describe('a paced endpoint', () => {
   });
 
   it('gets its attempts while statements about ordered endpoints fail', async () => {
-    advance = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+    listed.push({ ...limits({ orderedSinceMs: 0, isOrderBegun: true }), id: anEndpointId(2) });
+    firstInOrder = () => Promise.reject(new Error('canceling statement due to statement timeout'));
     await expect(pump.round()).rejects.toThrow('statement timeout');
     expect(made.map(({ due }) => due.delivery.seq)).toEqual([1, 2]);
+  });
+
+  it('does not wait until it is found out whether the orders of others begin', async () => {
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ orderedSinceMs: 0 }), id: anEndpointId(2) }];
+    advance = () => new Promise(() => undefined);
+    expect(await roundAt(0)).toEqual([1]);
+    await endAll();
+    expect(await roundAt(300)).toEqual([2]);
   });
 
   it('is rarely asked for what is out of order if that takes long and fails', async () => {

@@ -144,12 +144,13 @@ export class PacedPump {
   readonly #ordered: OrderedPump;
 
   constructor(private readonly use: PacedPumpDependencies) {
-    const { ordered, clockMs, nowMs } = use;
+    const { ordered, clockMs, nowMs, logger } = use;
     this.#ordered = new OrderedPump({
       ...ordered,
       start: (id, generation) => this.#start(id, generation),
       clockMs,
       nowMs,
+      logger,
     });
   }
 

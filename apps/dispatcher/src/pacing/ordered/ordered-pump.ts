@@ -1,5 +1,6 @@
 import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
 import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
+import type { Logger } from '#libs/runtime';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
@@ -45,6 +46,7 @@ export interface OrderedPumpDependencies {
   readonly clockMs: () => number;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
+  readonly logger: Logger;
 }
 
 /** An ordered endpoint in one assignment. */
@@ -63,6 +65,8 @@ export class OrderedPump {
   readonly #endpoints = new Map<EndpointId, InOrder>();
   #listed: ReadonlyMap<EndpointId, PacedEndpoint> = new Map();
   #generation: number | null = null;
+  /** Set while it is found out which orders begin. */
+  #advancing: Promise<void> | undefined;
 
   constructor(private readonly use: OrderedPumpDependencies) {}
 
@@ -91,16 +95,24 @@ export class OrderedPump {
     }
     const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
     const ready = owned.filter(({ start }) => start.isReady);
-    try {
-      await this.#read(ready);
-      for (const endpoint of ready) {
-        for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
-      }
-      this.lookUp();
-    } finally {
-      // Last, because orders that cannot begin yet must not block those that have begun.
-      await this.use.starts.advance(owned.map(({ start }) => start));
+    this.#advanceStarts(owned.map(({ start }) => start));
+    await this.#read(ready);
+    for (const endpoint of ready) {
+      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
     }
+    this.lookUp();
+  }
+
+  /** Asks Kafka, which may take long. Nothing waits for this but the orders that cannot begin yet. */
+  #advanceStarts(starts: readonly OrderStart[]): void {
+    this.#advancing ??= this.use.starts
+      .advance(starts)
+      .catch((error: unknown) => {
+        this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
+      })
+      .finally(() => {
+        this.#advancing = undefined;
+      });
   }
 
   /** Looks up the endpoints of the next deliveries, so that their lanes go on at the answers. Call it often. */
