@@ -34,6 +34,9 @@ let slowLooks: number;
 /** The endpoint at which looks time out. */
 let failing: EndpointId | undefined;
 let failedLooks: number;
+/** The endpoint that cannot be read. */
+let unreadable: EndpointId | undefined;
+let leftUnmade: number;
 /** Finds out which orders begin. */
 let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
@@ -66,6 +69,7 @@ beforeEach(() => {
   nowMs = 0;
   [slowMs, slowLooks] = [0, 0];
   [failing, failedLooks] = [undefined, 0];
+  [unreadable, leftUnmade] = [undefined, 0];
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
   generation = 1;
@@ -113,7 +117,7 @@ beforeEach(() => {
         begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
         advance: () => advance(),
       } as unknown as OrderStarts,
-      find: () => Promise.resolve({ kind: 'gone' }),
+      look: () => Promise.resolve({ kind: 'gone' }),
       prepare: () => undefined,
       make: () => Promise.resolve(),
     },
@@ -126,7 +130,12 @@ beforeEach(() => {
       },
     },
     partitionOf: () => 0,
-    make: (due, flight, onSent) => {
+    make: (due, flight, { onSent, onUnreadable }) => {
+      if (due.delivery.endpointId === unreadable) {
+        leftUnmade++;
+        onUnreadable();
+        return Promise.resolve();
+      }
       flight.posting();
       onSent();
       return new Promise((resolve) => {
@@ -267,6 +276,25 @@ describe('a paced endpoint', () => {
     // It was withdrawn before it was sent, so its delivery still waits.
     waiting = stored;
     expect(await roundAt(300)).toEqual([1]);
+  });
+
+  it('that cannot be read holds no place, and is looked up again every 5 s', async () => {
+    listed = [limits({ maxInFlight: 5 })];
+    unreadable = endpointId;
+    await roundAt(0);
+    await endAll();
+    expect([pump.held, pump.inFlight, leftUnmade]).toEqual([0, 0, 5]);
+    await roundAt(4_900);
+    expect(leftUnmade).toBe(5);
+    expect(left).toEqual([0, 1]);
+    // One finds out that it is still so.
+    await roundAt(5_000);
+    await endAll();
+    expect(leftUnmade).toBe(6);
+    unreadable = undefined;
+    expect(await roundAt(10_000)).toEqual([1]);
+    await endAll();
+    expect(await roundAt(10_300)).toEqual([2, 3, 4, 5, 6]);
   });
 
   describe('whose limits are removed', () => {

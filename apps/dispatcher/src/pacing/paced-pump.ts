@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt, EndpointId } from '#libs/domain';
 import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
@@ -27,15 +28,21 @@ const TAKEN_PER_ENDPOINT = 2_000;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
 
+interface AttemptHooks {
+  readonly onSent: () => void;
+  /** The endpoint could not be read, so the attempt was not made. */
+  readonly onUnreadable: () => void;
+}
+
 export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
   readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
-  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'prepare' | 'make'>;
+  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'look' | 'prepare' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready' | 'keep' | 'leave'>;
   readonly partitionOf: (id: EndpointId) => number;
   /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
-  readonly make: (due: DueAttempt, flight: Flight, onSent: () => void) => Promise<void>;
+  readonly make: (due: DueAttempt, flight: Flight, hooks: AttemptHooks) => Promise<void>;
   /** The assignment in which attempts may begin now; `undefined` while they may not. */
   readonly generation: () => number | undefined;
   /** The clock of the delivery log. */
@@ -76,6 +83,8 @@ class PacedShare {
   readonly taken = new Map<string, boolean>();
   inFlight = 0;
   lookAtMs = -Infinity;
+  /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
+  unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
   /** Whether the last look failed. Then the next one is for this endpoint only. */
@@ -89,12 +98,19 @@ class PacedShare {
     this.window = new SentWindow(nowMs);
   }
 
+  /** Whether its attempts may be looked for. */
+  isAsked(nowMs: number): boolean {
+    const isUnreadable = this.unreadableAtMs !== null && nowMs - this.unreadableAtMs < UNREADABLE_WAIT_MS;
+    return this.lookAtMs <= nowMs && !isUnreadable;
+  }
+
   /**
-   * Returns how many attempts may begin now.
+   * Returns how many attempts may begin now. A single one finds out whether the endpoint can be read again.
    * @param quietFromMs before this time, attempts of another process count for the limit per second
    */
   room(isCrowded: boolean, quietFromMs: number): number {
-    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+    const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
+    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size, most);
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
@@ -235,7 +251,7 @@ export class PacedPump {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        isMeant(id) && share.lookAtMs <= nowMs && this.#isReady(share.partition) && this.#roomOf(share) > 0,
+        isMeant(id) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#roomOf(share) > 0,
     );
     if (asked.length === 0) return;
     for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
@@ -448,16 +464,24 @@ export class PacedPump {
     const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, true);
-    const made = this.use
-      .make(due, flight, () => {
+    let unreadableAtMs: number | null = null;
+    const hooks = {
+      onSent: () => {
         slot.sent();
-      })
+      },
+      onUnreadable: () => {
+        unreadableAtMs = this.use.nowMs();
+      },
+    };
+    const made = this.use
+      .make(due, flight, hooks)
       .catch(() => undefined)
       .finally(() => {
         flight.over();
-        // A withdrawn attempt was not made, so it looks due for good reason.
-        if (flight.isWithdrawn) share.taken.delete(key);
+        // An attempt that was withdrawn or left was not made, so it looks due for good reason.
+        if (flight.isWithdrawn || unreadableAtMs !== null) share.taken.delete(key);
         else share.taken.set(key, false);
+        share.unreadableAtMs = unreadableAtMs;
         this.#underWay.delete(made);
       });
     this.#underWay.set(made, share.partition);

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt, EndpointId } from '#libs/domain';
-import type { DispatchLookupResult, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDelivery, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { aStageKit } from '../../../../../test/support/stage-kit.js';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Found } from '../../attempts/dispatch-lookup.js';
 import { Flight } from '../../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
 import { OrderedPump } from './ordered-pump.js';
@@ -18,7 +19,6 @@ const endpoint: PacedEndpoint = {
   orderedSinceMs: 1,
   isOrderBegun: true,
 };
-const FOUND = { kind: 'gone' } as DispatchLookupResult;
 
 interface Made {
   readonly seqs: readonly number[];
@@ -30,6 +30,11 @@ let pending: OrderedDelivery[];
 let made: Made[];
 let prepared: (readonly number[])[];
 let lookUps: number;
+let found: Found;
+/** What the attempts were made with. */
+let founds: Found[];
+/** How many attempts are over. */
+let over: number;
 let envelopeBytes: number;
 /** The limits with which bytes were read. */
 let readBytes: number[];
@@ -49,6 +54,7 @@ beforeEach(() => {
     return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
   });
   [made, prepared, lookUps, envelopeBytes, readBytes] = [[], [], 0, 100, []];
+  [found, founds, over] = [{ kind: 'gone' }, [], 0];
   pump = new OrderedPump({
     deliveries: {
       first: (ranges) =>
@@ -68,22 +74,23 @@ beforeEach(() => {
       begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: true }),
       advance: () => advance(),
     } as unknown as OrderStarts,
-    find: () => {
+    look: () => {
       lookUps++;
-      return Promise.resolve(FOUND);
+      return Promise.resolve(found);
     },
     prepare: (due) => {
       prepared.push(seqsOf(due));
     },
-    make: (due, _found, _flight, _onSent, onResult) =>
+    make: (due, looked, _flight, _onSent, onResult) =>
       new Promise((resolve) => {
+        founds.push(looked);
         const answer = (result: OrderedResult) => {
           onResult(result);
           resolve();
         };
         made.push({ seqs: seqsOf(due), answer });
       }),
-    start: () => ({ flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => undefined }),
+    start: () => ({ flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => over++ }),
     clockMs: () => nowMs,
     nowMs: () => nowMs,
     logger: aStageKit({ nowMs: 0 }).logger,
@@ -186,6 +193,23 @@ describe('an ordered endpoint', () => {
       [1, 2],
       [1, 2],
     ]);
+  });
+
+  it('that cannot be read holds no place, and is looked up again after a while', async () => {
+    found = { kind: 'unreadable', error: new Error('no key') };
+    await round();
+    expect(founds).toEqual([found]);
+    made[0]!.answer({ kind: 'unreadable', untilMs: 5_000 });
+    await settle();
+    expect(over).toBe(1);
+    nowMs = 4_900;
+    await round();
+    expect(founds).toHaveLength(1);
+    found = { kind: 'gone' };
+    nowMs = 5_500;
+    await round();
+    expect(founds.at(-1)).toEqual(found);
+    expect(made.at(-1)!.seqs).toEqual([1, 2]);
   });
 
   it('is read again in the next assignment', async () => {

@@ -1,7 +1,8 @@
 import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
-import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Found } from '../../attempts/dispatch-lookup.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
@@ -29,13 +30,13 @@ export interface Started {
 export interface OrderedPumpDependencies {
   readonly deliveries: Pick<OrderedDeliveries, 'first' | 'envelopes'>;
   readonly starts: OrderStarts;
-  readonly find: (due: DueAttempt) => Promise<DispatchLookupResult>;
+  readonly look: (due: DueAttempt) => Promise<Found>;
   /** Makes an attempt ready that may begin soon. */
-  readonly prepare: (due: DueAttempt, found: DispatchLookupResult) => void;
+  readonly prepare: (due: DueAttempt, found: Found) => void;
   /** Rejects only when the process ends. */
   readonly make: (
     due: DueAttempt,
-    found: DispatchLookupResult,
+    found: Found,
     flight: Flight,
     onSent: () => void,
     onResult: (result: OrderedResult) => void,
@@ -170,7 +171,7 @@ export class OrderedPump {
     lane.isLookingUp = true;
     const atMs = nowMs();
     void this.use
-      .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
+      .look({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
       .then(
         (found) => {
           if (!this.#isCurrent(endpoint)) return;
@@ -211,11 +212,11 @@ export class OrderedPump {
 
   async #make(
     due: DueAttempt,
-    lookedUp: DispatchLookupResult | undefined,
+    lookedUp: Found | undefined,
     { flight, onSent }: Started,
     onResult: (result: OrderedResult) => void,
   ): Promise<void> {
-    const found = lookedUp ?? (await this.use.find(due));
+    const found = lookedUp ?? (await this.use.look(due));
     await this.use.make(due, found, flight, onSent, onResult);
   }
 }
