@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
-import type { OrderedDelivery, OverdueAttempt, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
@@ -15,6 +16,7 @@ interface Made {
   readonly end: () => void;
 }
 
+const STATEMENT_TIMEOUT = 'canceling statement due to statement timeout';
 const endpointId = anEndpointId();
 let nowMs: number;
 let generation: number | undefined;
@@ -31,9 +33,13 @@ let pump: PacedPump;
 /** How long it takes until a look for what is out of order fails; 0 if it does not. */
 let slowMs: number;
 let slowLooks: number;
-/** The endpoint at which looks time out. */
+/** The endpoint at which looks fail after 10 s. */
 let failing: EndpointId | undefined;
+let failure: string;
 let failedLooks: number;
+/** How many looks there are at the same time, now and at most. */
+let looking: number;
+let mostLooking: number;
 /** The endpoint that cannot be read. */
 let unreadable: EndpointId | undefined;
 let leftUnmade: number;
@@ -65,10 +71,38 @@ function urgent(seq: number): DueAttempt {
   return { ...due, delivery: { ...due.delivery, isUrgent: true } };
 }
 
+function suspects(
+  ids: readonly EndpointId[],
+  perEndpoint: number,
+  which: Suspects | undefined,
+): Promise<readonly OverdueAttempt[]> {
+  if (which === 'out_of_order' && slowMs > 0) {
+    slowLooks++;
+    nowMs += slowMs;
+    return Promise.reject(new Error(STATEMENT_TIMEOUT));
+  }
+  if (failing !== undefined && ids.includes(failing)) {
+    failedLooks++;
+    nowMs += 10_000;
+    return Promise.reject(new Error(failure));
+  }
+  for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
+  return Promise.resolve(
+    ids.flatMap((id) =>
+      waiting
+        .filter(({ delivery }) => delivery.endpointId === id)
+        .map(overdueOf)
+        .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
+        .slice(0, perEndpoint),
+    ),
+  );
+}
+
 beforeEach(() => {
   nowMs = 0;
   [slowMs, slowLooks] = [0, 0];
-  [failing, failedLooks] = [undefined, 0];
+  [failing, failure, failedLooks] = [undefined, STATEMENT_TIMEOUT, 0];
+  [looking, mostLooking] = [0, 0];
   [unreadable, leftUnmade] = [undefined, 0];
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
@@ -82,33 +116,18 @@ beforeEach(() => {
   pump = new PacedPump({
     endpoints: { list: () => Promise.resolve(listed) },
     overdue: {
-      suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) => {
-        if (which === 'out_of_order' && slowMs > 0) {
-          slowLooks++;
-          nowMs += slowMs;
-          return Promise.reject(new Error('canceling statement due to statement timeout'));
+      suspects: async (ids: readonly EndpointId[], _before, perEndpoint, which) => {
+        looking++;
+        mostLooking = Math.max(mostLooking, looking);
+        try {
+          return await suspects(ids, perEndpoint, which);
+        } finally {
+          looking--;
         }
-        if (failing !== undefined && ids.includes(failing)) {
-          failedLooks++;
-          nowMs += 10_000;
-          return Promise.reject(new Error('canceling statement due to statement timeout'));
-        }
-        for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
-        return Promise.resolve(
-          ids.flatMap((id) =>
-            waiting
-              .filter(({ delivery }) => delivery.endpointId === id)
-              .map(overdueOf)
-              .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
-              .slice(0, perEndpoint),
-          ),
-        );
       },
-      stillDue: (suspects) =>
+      stillDue: (picked) =>
         Promise.resolve(
-          suspects.flatMap(
-            ({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? [],
-          ),
+          picked.flatMap(({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? []),
         ),
     },
     ordered: {
@@ -158,6 +177,7 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   nowMs = atMs;
   const before = made.length;
   await pump.round();
+  await pump.roundOfSuspects();
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
@@ -189,7 +209,7 @@ describe('a paced endpoint', () => {
 
   it('gets its attempts while statements about ordered endpoints fail', async () => {
     listed.push({ ...limits({ orderedSinceMs: 0, isOrderBegun: true }), id: anEndpointId(2) });
-    firstInOrder = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+    firstInOrder = () => Promise.reject(new Error(STATEMENT_TIMEOUT));
     await expect(pump.round()).rejects.toThrow('statement timeout');
     expect(made.map(({ due }) => due.delivery.seq)).toEqual([1, 2]);
   });
@@ -397,6 +417,56 @@ describe('a paced endpoint', () => {
     expect(await roundAt(23_000)).toEqual([52]);
     expect(failedLooks).toBe(before);
     failing = undefined;
-    expect(await roundAt(300_000)).toEqual([1, 2]);
+    expect(await roundAt(82_000)).toEqual([1, 2]);
+  });
+
+  it('does not rest because a single look fails, also if it is read alone', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ maxInFlight: 64 }), id: other }];
+    waiting.push(aDueAttempt(50, other));
+    failing = other;
+    await pump.round();
+    failing = undefined;
+    expect(await roundAt(10_050)).toEqual([50]);
+  });
+
+  it('does not rest because there is no connection', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ maxInFlight: 64 }), id: other }];
+    waiting.push(aDueAttempt(50, other));
+    [failing, failure] = [other, 'timeout exceeded when trying to connect'];
+    for (const atMs of [0, 20_000, 40_000]) await roundAt(atMs).catch(() => undefined);
+    expect(failedLooks).toBe(3);
+    failing = undefined;
+    expect(await roundAt(60_000)).toEqual([50]);
+  });
+});
+
+describe('many paced endpoints', () => {
+  const ids = oneTo(500).map((nth) => anEndpointId(nth));
+
+  beforeEach(() => {
+    waiting = ids.map((id, nth) => aDueAttempt(nth + 1, id));
+    listed = ids.map((id) => ({ ...limits({ maxInFlight: 1 }), id }));
+  });
+
+  it('go on in the next round after a look that failed once, with few looks at the same time', async () => {
+    failing = ids[77];
+    await expect(roundAt(0)).rejects.toThrow(STATEMENT_TIMEOUT);
+    failing = undefined;
+    expect(await roundAt(11_000)).toHaveLength(500);
+    expect(mostLooking).toBeLessThanOrEqual(4);
+  });
+
+  it('go on while looks at one of them fail, which is found by halves', async () => {
+    failing = ids[77];
+    for (let nth = 0; nth < 10; nth++) await roundAt(nth * 11_000).catch(() => undefined);
+    expect(made).toHaveLength(499);
+    expect(failedLooks).toBe(10);
+    expect(mostLooking).toBeLessThanOrEqual(4);
+    await roundAt(nowMs + 59_000);
+    expect(failedLooks).toBe(10);
+    failing = undefined;
+    expect(await roundAt(nowMs + 2_000)).toEqual([78]);
   });
 });
