@@ -206,13 +206,13 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
           routed: () => routedOf(positions, `${config.topicPrefix}-${ROUTER_GROUP}`, topics.log),
           partitionOfOrg: (id) => partitionOf(id, config.partitions),
         }),
-        find: (due) => pacedMaker.find(due),
+        look: (due) => pacedMaker.look(due),
         prepare: (...upcoming) => {
           pacedMaker.prepareInOrder(...upcoming);
         },
         make: (...attempt) => pacedMaker.makeInOrder(...attempt),
       },
-      make: (due, flight, onSent) => pacedMaker.make(due, flight, { onSent }),
+      make: (due, flight, hooks) => pacedMaker.make(due, flight, hooks),
       generation: () => session()?.generation,
       clockMs: () => clock.now(),
       logger,

@@ -22,7 +22,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { AttemptMaker, type AttemptMakerDependencies, type OrderedResult } from './attempt-maker.js';
-import { DispatchLookup } from './dispatch-lookup.js';
+import { DispatchLookup, type Found } from './dispatch-lookup.js';
 import { Flight, Lane } from '../lanes/lane.js';
 import { RecentAttempts } from './recent-attempts.js';
 
@@ -56,10 +56,7 @@ beforeEach(() => {
 function aMaker(
   attempt: Destination['attempt'],
   waitsFor?: AttemptMakerDependencies['waitsFor'],
-  lookup = {
-    find: () => Promise.resolve(found),
-    look: () => Promise.resolve(found),
-  } as unknown as DispatchLookup,
+  lookup = { look: () => Promise.resolve(found) } as unknown as DispatchLookup,
 ): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
@@ -377,16 +374,18 @@ describe('an attempt whose endpoint cannot be read', () => {
       ),
   };
 
-  beforeEach(() => {
-    const lookup = new DispatchLookup(directory as EndpointDirectory, createLogger('silent', 'test'), ending.signal);
-    maker = aMaker(
+  const aMakerOfIt = (waitsFor?: AttemptMakerDependencies['waitsFor']) =>
+    aMaker(
       (attempt, target) => {
         posts.push([attempt, target]);
         return Promise.resolve(outcome);
       },
-      undefined,
-      lookup,
+      waitsFor,
+      new DispatchLookup(directory as EndpointDirectory, createLogger('silent', 'test'), ending.signal),
     );
+
+  beforeEach(() => {
+    maker = aMakerOfIt();
   });
 
   it('keeps no place of the lane, so that others are pushed at once, and its delivery stays pending', async () => {
@@ -421,6 +420,15 @@ describe('an attempt whose endpoint cannot be read', () => {
     expect(offerMany(9, 10)).toBe(10);
     await lane.idle();
     expect(posts).toHaveLength(10);
+  });
+
+  it('stays in the delivery log if it is paced, and is left at once', async () => {
+    let left = 0;
+    const onUnreadable = () => left++;
+    await aMakerOfIt('pace').make(due, new Flight(() => 0), { onUnreadable });
+    expect(left).toBe(1);
+    expect(appender.records).toEqual([]);
+    expect(posts).toEqual([]);
   });
 
   it('leaves nothing but its place if the delivery log has it already', async () => {
@@ -499,7 +507,7 @@ describe('an attempt of ordered deliveries', () => {
     results = [];
   });
 
-  const makeInOrder = (found: DispatchLookupResult) =>
+  const makeInOrder = (found: Found) =>
     maker.makeInOrder(
       { ...due, followers },
       found,
@@ -572,6 +580,13 @@ describe('an attempt of ordered deliveries', () => {
     expect(results).toEqual([{ kind: 'left' }, { kind: 'done', deliveries: 1 }, { kind: 'done', deliveries: 4 }]);
     expect(retries()).toMatchObject([{ topic: topics.attempts }]);
     expect(facts()).toMatchObject(Array(4).fill({ type: 'ended', reason: 'endpoint_disabled' }));
+  });
+
+  it('waits for 5 s if its endpoint cannot be read', async () => {
+    await makeInOrder({ kind: 'unreadable', error: new Error('no key') });
+    expect(posts).toEqual([]);
+    expect(appender.records).toEqual([]);
+    expect(results).toEqual([{ kind: 'unreadable', untilMs: NOW_MS + 5_000 }]);
   });
 
   it('is not made if it was made before, and its lane reads what is pending again', async () => {

@@ -23,8 +23,7 @@ import { attemptRecord, factRecord, type Appender, type NewRecord } from '#libs/
 import { parseTraceParent } from '#libs/telemetry';
 import type { StageKit } from '#libs/platform';
 import { untilItWorks } from '#libs/runtime';
-import type { DispatchLookupResult, UnreadableTarget } from '#libs/postgres';
-import type { DispatchLookup } from './dispatch-lookup.js';
+import { UNREADABLE_WAIT_MS, type DispatchLookup, type Found } from './dispatch-lookup.js';
 import type { Flight } from '../lanes/lane.js';
 import { measureAttempt } from './measure-attempt.js';
 import type { RecentAttempts } from './recent-attempts.js';
@@ -48,6 +47,8 @@ export type OrderedResult =
   | { readonly kind: 'done'; readonly deliveries: number }
   /** The first one failed and waits for its next attempt. */
   | { readonly kind: 'waits'; readonly untilMs: number }
+  /** The endpoint could not be read, so there was no attempt. */
+  | { readonly kind: 'unreadable'; readonly untilMs: number }
   /** The endpoint is not ordered any more, another process makes the attempt, or the lane is out of date. */
   | { readonly kind: 'left' };
 
@@ -58,7 +59,13 @@ export interface FoundTarget {
   readonly askedAtMs: number;
 }
 
-type FoundTargetResult = Extract<DispatchLookupResult, { readonly kind: 'target' }>;
+type FoundTargetResult = Extract<Found, { readonly kind: 'target' }>;
+
+interface MakeOptions {
+  readonly onSent?: (() => void) | undefined;
+  readonly onUnreadable?: (() => void) | undefined;
+  readonly found?: FoundTarget | undefined;
+}
 
 /**
  * How long a found target counts. It is about as long as a look-up takes, so that a new secret, a new url or the end of
@@ -80,31 +87,21 @@ export class AttemptMaker {
   /**
    * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
    * @param onSent called when the request is on its way
+   * @param onUnreadable called if the attempt of a paced endpoint is left because its endpoint cannot be read
    * @param found saves the look-up, if it is young; only for a delivery that has no attempt and no end yet
    * @throws the signal's reason when the process ends first
    */
-  async make(
-    due: DueAttempt,
-    flight: Flight,
-    {
-      onSent,
-      found: known,
-    }: { readonly onSent?: (() => void) | undefined; readonly found?: FoundTarget | undefined } = {},
-  ): Promise<void> {
+  async make(due: DueAttempt, flight: Flight, { onSent, onUnreadable, found: known }: MakeOptions = {}): Promise<void> {
     const isYoung = known !== undefined && performance.now() - known.askedAtMs <= FOUND_MS;
-    const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.#lookUp(due);
+    const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.look(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
-    if (this.#isMadeHere(found)) await this.use.recent.once(due, () => this.#pushWhileDue(due, found, flight, onSent));
-    else await this.#endUnmade(due, found);
+    const hooks = { onSent, onUnreadable };
+    if (this.#isMadeHere(found)) await this.use.recent.once(due, () => this.#pushWhileDue(due, found, flight, hooks));
+    else await this.#endUnmade(due, found, onUnreadable);
   }
 
-  /** Attempts of paced endpoints have nowhere else to wait, and keep only others of their endpoint waiting. */
-  #lookUp(due: DueAttempt): Promise<DispatchLookupResult | UnreadableTarget> {
-    return this.#isForPaced ? this.use.lookup.find(due) : this.use.lookup.look(due);
-  }
-
-  #isMadeHere(found: DispatchLookupResult | UnreadableTarget): found is FoundTargetResult {
+  #isMadeHere(found: Found): found is FoundTargetResult {
     return found.kind === 'target' && isPaced(found.target.settings) === this.#isForPaced;
   }
 
@@ -113,14 +110,14 @@ export class AttemptMaker {
     due: DueAttempt,
     first: FoundTargetResult,
     flight: Flight,
-    onSent?: () => void,
+    { onSent, onUnreadable }: MakeOptions,
   ): Promise<boolean> {
     let { target } = first;
     while (!(await this.#push(due, target, flight, onSent))) {
-      const again = await this.#lookUp(due);
+      const again = await this.look(due);
       if (flight.isWithdrawn) return false;
       if (!this.#isMadeHere(again)) {
-        await this.#endUnmade(due, again);
+        await this.#endUnmade(due, again, onUnreadable);
         return false;
       }
       ({ target } = again);
@@ -129,7 +126,7 @@ export class AttemptMaker {
   }
 
   /** Does what follows from the look-up if no attempt does. */
-  async #endUnmade(due: DueAttempt, found: DispatchLookupResult | UnreadableTarget): Promise<void> {
+  async #endUnmade(due: DueAttempt, found: Found, onUnreadable?: () => void): Promise<void> {
     switch (found.kind) {
       // Attempts to a deleted endpoint are dropped, and so are retries of a run that is over.
       case 'gone':
@@ -141,20 +138,23 @@ export class AttemptMaker {
         ]);
         return;
       // It holds no place until the key is there. In a retry topic it would look lost after 5 minutes, and the reconciler
-      // would add one more of it in each round. So it is left to the reconciler.
+      // would add one more of it in each round. So it is left to the reconciler, or to the pump.
       case 'unreadable':
+        if (this.#isForPaced) onUnreadable?.();
+        else await this.#leave(due);
+        return;
       case 'target':
         await this.#leave(due);
     }
   }
 
-  /** Looks up the endpoint of an attempt that begins soon. */
-  find(due: DueAttempt): Promise<DispatchLookupResult> {
-    return this.use.lookup.find(due);
+  /** Looks up the endpoint of an attempt. */
+  look(due: DueAttempt): Promise<Found> {
+    return this.use.lookup.look(due);
   }
 
   /** Makes ready what the attempt of an ordered delivery and of its followers needs, which may begin soon. */
-  prepareInOrder(due: DueAttempt, found: DispatchLookupResult): void {
+  prepareInOrder(due: DueAttempt, found: Found): void {
     if (found.kind !== 'target' || !isOrdered(found.target.settings)) return;
     this.use.destination.prepare?.(inBatch(due, found.target), found.target, this.use.kit.clock.now());
   }
@@ -166,7 +166,7 @@ export class AttemptMaker {
    */
   async makeInOrder(
     due: DueAttempt,
-    found: DispatchLookupResult,
+    found: Found,
     flight: Flight,
     onSent: () => void,
     onResult: (result: OrderedResult) => void,
@@ -183,6 +183,9 @@ export class AttemptMaker {
         // It may still wait, for a later attempt: the fact of an earlier one was late.
         onResult({ kind: 'left' });
         return;
+      case 'unreadable':
+        onResult({ kind: 'unreadable', untilMs: this.use.kit.clock.now() + UNREADABLE_WAIT_MS });
+        return;
       case 'inactive': {
         const all = [due, ...(due.followers ?? [])];
         onResult({ kind: 'done', deliveries: all.length });
@@ -195,7 +198,7 @@ export class AttemptMaker {
         const { settings } = found.target;
         if (isOrdered(settings)) {
           if (await this.#push(inBatch(due, found.target), found.target, flight, onSent, onResult)) return;
-          await this.makeInOrder(due, await this.use.lookup.find(due), flight, onSent, onResult);
+          await this.makeInOrder(due, await this.look(due), flight, onSent, onResult);
           return;
         }
         onResult({ kind: 'left' });

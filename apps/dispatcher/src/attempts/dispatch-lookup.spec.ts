@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult, EndpointDirectory, UnreadableTarget } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
@@ -37,7 +37,7 @@ describe('looking up many attempts at the same time', () => {
   it('takes few queries, and gives each its own result', async () => {
     const { lookup, queries } = aLookup((attempts) => Promise.resolve(attempts.map(resultOf)));
     const attempts = oneTo(600).map((n) => aDueAttempt(n));
-    const results = await Promise.all(attempts.map((due) => lookup.find(due)));
+    const results = await Promise.all(attempts.map((due) => lookup.look(due)));
     expect(results).toEqual(attempts.map(resultOf));
     expect(queries).toEqual([256, 256, 88]);
   });
@@ -51,49 +51,23 @@ describe('looking up many attempts at the same time', () => {
       if (queries.length === 1) await gate;
       return attempts.map(resultOf);
     });
-    const first = lookup.find(aDueAttempt());
+    const first = lookup.look(aDueAttempt());
     await Promise.resolve();
     await Promise.resolve();
-    const second = lookup.find(aDueAttempt());
+    const second = lookup.look(aDueAttempt());
     release();
     await Promise.all([first, second]);
     expect(queries).toEqual([1, 1]);
   });
 });
 
-describe('an endpoint that cannot be read', () => {
-  it('keeps nobody else waiting, and is read again', async () => {
-    jest.useFakeTimers();
-    try {
-      let isReadable = false;
-      const isBad = ({ delivery }: DueAttempt) => delivery.seq === 1 && !isReadable;
-      const { lookup } = aLookup((attempts) =>
-        Promise.resolve(
-          attempts.map((due) => (isBad(due) ? { kind: 'unreadable', error: new Error('no key') } : resultOf(due))),
-        ),
-      );
-      const waiting = lookup.find(aDueAttempt(1));
-      expect(await lookup.find(aDueAttempt(2))).toEqual(resultOf(aDueAttempt(2)));
-      isReadable = true;
-      await jest.advanceTimersByTimeAsync(5_000);
-      expect(await waiting).toEqual(resultOf(aDueAttempt(1)));
-    } finally {
-      jest.useRealTimers();
-    }
-  });
-
-  it('is not waited for at the end of the process', async () => {
-    const ending = new AbortController();
-    const { lookup } = aLookup(
-      (attempts) => Promise.resolve(attempts.map(() => ({ kind: 'unreadable', error: new Error('no key') }))),
-      ending.signal,
-    );
-    const found = lookup.find(aDueAttempt());
-    setImmediate(() => {
-      ending.abort(new Error('the process ends'));
-    });
-    await expect(found).rejects.toThrow('the process ends');
-  });
+it('an endpoint that cannot be read keeps nobody else waiting, and is reported', async () => {
+  const error = new Error('no key');
+  const { lookup } = aLookup((attempts) =>
+    Promise.resolve(attempts.map((due) => (due.delivery.seq === 1 ? { kind: 'unreadable', error } : resultOf(due)))),
+  );
+  const results = await Promise.all([1, 2].map((seq) => lookup.look(aDueAttempt(seq))));
+  expect(results).toEqual([{ kind: 'unreadable', error }, resultOf(aDueAttempt(2))]);
 });
 
 describe('a look-up while Postgres is away', () => {
@@ -102,7 +76,7 @@ describe('a look-up while Postgres is away', () => {
     const { lookup, queries } = aLookup((attempts) =>
       failures-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve(attempts.map(resultOf)),
     );
-    expect(await lookup.find(aDueAttempt())).toEqual(resultOf(aDueAttempt()));
+    expect(await lookup.look(aDueAttempt())).toEqual(resultOf(aDueAttempt()));
     expect(queries).toEqual([1, 1, 1, 1]);
   });
 
@@ -112,6 +86,6 @@ describe('a look-up while Postgres is away', () => {
       ending.abort(new Error('the process ends'));
       return Promise.reject(new Error('away'));
     }, ending.signal);
-    await expect(lookup.find(aDueAttempt())).rejects.toThrow();
+    await expect(lookup.look(aDueAttempt())).rejects.toThrow();
   });
 });

@@ -1,14 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult, EndpointDirectory, UnreadableTarget } from '#libs/postgres';
 import { untilItWorks, type Logger } from '#libs/runtime';
 
 /** Attempts that are looked up with one query. */
 const BATCH = 256;
-/** How long `find` waits before it looks at an endpoint again that it could not read. */
-const UNREADABLE_WAIT_MS = 5_000;
+/** How long attempts of paced and ordered endpoints wait before an endpoint that could not be read is looked up again. */
+export const UNREADABLE_WAIT_MS = 5_000;
 
-type Found = DispatchLookupResult | UnreadableTarget;
+export type Found = DispatchLookupResult | UnreadableTarget;
 
 interface Waiting {
   readonly due: DueAttempt;
@@ -36,15 +35,6 @@ export class DispatchLookup {
       this.#waiting.push({ due, resolve, reject });
       if (!this.#asking) void this.#askAll();
     });
-  }
-
-  /** Waits for an endpoint that cannot be read, too. @throws as `look` does */
-  async find(due: DueAttempt): Promise<DispatchLookupResult> {
-    for (;;) {
-      const found = await this.look(due);
-      if (found.kind !== 'unreadable') return found;
-      await delay(UNREADABLE_WAIT_MS, undefined, { signal: this.signal, ref: false }).catch(() => undefined);
-    }
   }
 
   async #askAll(): Promise<void> {

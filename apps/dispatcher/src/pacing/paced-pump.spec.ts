@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
-import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
@@ -15,6 +16,7 @@ interface Made {
   readonly end: () => void;
 }
 
+const STATEMENT_TIMEOUT = 'canceling statement due to statement timeout';
 const endpointId = anEndpointId();
 let nowMs: number;
 let generation: number | undefined;
@@ -31,11 +33,20 @@ let pump: PacedPump;
 /** How long it takes until a look for what is out of order fails; 0 if it does not. */
 let slowMs: number;
 let slowLooks: number;
-/** The endpoint at which looks time out. */
+/** The endpoint at which looks fail after 10 s. */
 let failing: EndpointId | undefined;
+let failure: string;
 let failedLooks: number;
+/** How many looks there are at the same time, now and at most. */
+let looking: number;
+let mostLooking: number;
+/** The endpoint that cannot be read. */
+let unreadable: EndpointId | undefined;
+let leftUnmade: number;
 /** Finds out which orders begin. */
 let advance: () => Promise<void>;
+/** Reads what waits for its turn. */
+let firstInOrder: () => Promise<OrderedDelivery[][]>;
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -60,11 +71,41 @@ function urgent(seq: number): DueAttempt {
   return { ...due, delivery: { ...due.delivery, isUrgent: true } };
 }
 
+function suspects(
+  ids: readonly EndpointId[],
+  perEndpoint: number,
+  which: Suspects | undefined,
+): Promise<readonly OverdueAttempt[]> {
+  if (which === 'out_of_order' && slowMs > 0) {
+    slowLooks++;
+    nowMs += slowMs;
+    return Promise.reject(new Error(STATEMENT_TIMEOUT));
+  }
+  if (failing !== undefined && ids.includes(failing)) {
+    failedLooks++;
+    nowMs += 10_000;
+    return Promise.reject(new Error(failure));
+  }
+  for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
+  return Promise.resolve(
+    ids.flatMap((id) =>
+      waiting
+        .filter(({ delivery }) => delivery.endpointId === id)
+        .map(overdueOf)
+        .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
+        .slice(0, perEndpoint),
+    ),
+  );
+}
+
 beforeEach(() => {
   nowMs = 0;
   [slowMs, slowLooks] = [0, 0];
-  [failing, failedLooks] = [undefined, 0];
+  [failing, failure, failedLooks] = [undefined, STATEMENT_TIMEOUT, 0];
+  [looking, mostLooking] = [0, 0];
+  [unreadable, leftUnmade] = [undefined, 0];
   advance = () => Promise.resolve();
+  firstInOrder = () => Promise.resolve([]);
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -75,42 +116,27 @@ beforeEach(() => {
   pump = new PacedPump({
     endpoints: { list: () => Promise.resolve(listed) },
     overdue: {
-      suspects: (ids: readonly EndpointId[], _before, perEndpoint, which) => {
-        if (which === 'out_of_order' && slowMs > 0) {
-          slowLooks++;
-          nowMs += slowMs;
-          return Promise.reject(new Error('canceling statement due to statement timeout'));
+      suspects: async (ids: readonly EndpointId[], _before, perEndpoint, which) => {
+        looking++;
+        mostLooking = Math.max(mostLooking, looking);
+        try {
+          return await suspects(ids, perEndpoint, which);
+        } finally {
+          looking--;
         }
-        if (failing !== undefined && ids.includes(failing)) {
-          failedLooks++;
-          nowMs += 10_000;
-          return Promise.reject(new Error('canceling statement due to statement timeout'));
-        }
-        for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
-        return Promise.resolve(
-          ids.flatMap((id) =>
-            waiting
-              .filter(({ delivery }) => delivery.endpointId === id)
-              .map(overdueOf)
-              .filter(({ isUrgent }) => isUrgent === (which === 'urgent'))
-              .slice(0, perEndpoint),
-          ),
-        );
       },
-      stillDue: (suspects) =>
+      stillDue: (picked) =>
         Promise.resolve(
-          suspects.flatMap(
-            ({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? [],
-          ),
+          picked.flatMap(({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? []),
         ),
     },
     ordered: {
-      deliveries: { first: () => Promise.resolve([]), envelopes: () => Promise.resolve([]) },
+      deliveries: { first: () => firstInOrder(), envelopes: () => Promise.resolve([]) },
       starts: {
-        begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: false }),
+        begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
         advance: () => advance(),
       } as unknown as OrderStarts,
-      find: () => Promise.resolve({ kind: 'gone' }),
+      look: () => Promise.resolve({ kind: 'gone' }),
       prepare: () => undefined,
       make: () => Promise.resolve(),
     },
@@ -123,7 +149,12 @@ beforeEach(() => {
       },
     },
     partitionOf: () => 0,
-    make: (due, flight, onSent) => {
+    make: (due, flight, { onSent, onUnreadable }) => {
+      if (due.delivery.endpointId === unreadable) {
+        leftUnmade++;
+        onUnreadable();
+        return Promise.resolve();
+      }
       flight.posting();
       onSent();
       return new Promise((resolve) => {
@@ -146,6 +177,7 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   nowMs = atMs;
   const before = made.length;
   await pump.round();
+  await pump.roundOfSuspects();
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
@@ -176,9 +208,18 @@ describe('a paced endpoint', () => {
   });
 
   it('gets its attempts while statements about ordered endpoints fail', async () => {
-    advance = () => Promise.reject(new Error('canceling statement due to statement timeout'));
+    listed.push({ ...limits({ orderedSinceMs: 0, isOrderBegun: true }), id: anEndpointId(2) });
+    firstInOrder = () => Promise.reject(new Error(STATEMENT_TIMEOUT));
     await expect(pump.round()).rejects.toThrow('statement timeout');
     expect(made.map(({ due }) => due.delivery.seq)).toEqual([1, 2]);
+  });
+
+  it('does not wait until it is found out whether the orders of others begin', async () => {
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ orderedSinceMs: 0 }), id: anEndpointId(2) }];
+    advance = () => new Promise(() => undefined);
+    expect(await roundAt(0)).toEqual([1]);
+    await endAll();
+    expect(await roundAt(300)).toEqual([2]);
   });
 
   it('is rarely asked for what is out of order if that takes long and fails', async () => {
@@ -255,6 +296,25 @@ describe('a paced endpoint', () => {
     // It was withdrawn before it was sent, so its delivery still waits.
     waiting = stored;
     expect(await roundAt(300)).toEqual([1]);
+  });
+
+  it('that cannot be read holds no place, and is looked up again every 5 s', async () => {
+    listed = [limits({ maxInFlight: 5 })];
+    unreadable = endpointId;
+    await roundAt(0);
+    await endAll();
+    expect([pump.held, pump.inFlight, leftUnmade]).toEqual([0, 0, 5]);
+    await roundAt(4_900);
+    expect(leftUnmade).toBe(5);
+    expect(left).toEqual([0, 1]);
+    // One finds out that it is still so.
+    await roundAt(5_000);
+    await endAll();
+    expect(leftUnmade).toBe(6);
+    unreadable = undefined;
+    expect(await roundAt(10_000)).toEqual([1]);
+    await endAll();
+    expect(await roundAt(10_300)).toEqual([2, 3, 4, 5, 6]);
   });
 
   describe('whose limits are removed', () => {
@@ -357,6 +417,56 @@ describe('a paced endpoint', () => {
     expect(await roundAt(23_000)).toEqual([52]);
     expect(failedLooks).toBe(before);
     failing = undefined;
-    expect(await roundAt(300_000)).toEqual([1, 2]);
+    expect(await roundAt(82_000)).toEqual([1, 2]);
+  });
+
+  it('does not rest because a single look fails, also if it is read alone', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ maxInFlight: 64 }), id: other }];
+    waiting.push(aDueAttempt(50, other));
+    failing = other;
+    await pump.round();
+    failing = undefined;
+    expect(await roundAt(10_050)).toEqual([50]);
+  });
+
+  it('does not rest because there is no connection', async () => {
+    const other = anEndpointId(2);
+    listed = [limits({ maxInFlight: 1 }), { ...limits({ maxInFlight: 64 }), id: other }];
+    waiting.push(aDueAttempt(50, other));
+    [failing, failure] = [other, 'timeout exceeded when trying to connect'];
+    for (const atMs of [0, 20_000, 40_000]) await roundAt(atMs).catch(() => undefined);
+    expect(failedLooks).toBe(3);
+    failing = undefined;
+    expect(await roundAt(60_000)).toEqual([50]);
+  });
+});
+
+describe('many paced endpoints', () => {
+  const ids = oneTo(500).map((nth) => anEndpointId(nth));
+
+  beforeEach(() => {
+    waiting = ids.map((id, nth) => aDueAttempt(nth + 1, id));
+    listed = ids.map((id) => ({ ...limits({ maxInFlight: 1 }), id }));
+  });
+
+  it('go on in the next round after a look that failed once, with few looks at the same time', async () => {
+    failing = ids[77];
+    await expect(roundAt(0)).rejects.toThrow(STATEMENT_TIMEOUT);
+    failing = undefined;
+    expect(await roundAt(11_000)).toHaveLength(500);
+    expect(mostLooking).toBeLessThanOrEqual(4);
+  });
+
+  it('go on while looks at one of them fail, which is found by halves', async () => {
+    failing = ids[77];
+    for (let nth = 0; nth < 10; nth++) await roundAt(nth * 11_000).catch(() => undefined);
+    expect(made).toHaveLength(499);
+    expect(failedLooks).toBe(10);
+    expect(mostLooking).toBeLessThanOrEqual(4);
+    await roundAt(nowMs + 59_000);
+    expect(failedLooks).toBe(10);
+    failing = undefined;
+    expect(await roundAt(nowMs + 2_000)).toEqual([78]);
   });
 });

@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt, EndpointId } from '#libs/domain';
-import type { OverdueAttempt, OverdueDeliveries, PacedEndpoint, PacedEndpoints } from '#libs/postgres';
+import {
+  isPostgresAway,
+  isQueryTimeout,
+  type OverdueAttempt,
+  type OverdueDeliveries,
+  type PacedEndpoint,
+  type PacedEndpoints,
+} from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
@@ -27,15 +35,21 @@ const TAKEN_PER_ENDPOINT = 2_000;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
 
+interface AttemptHooks {
+  readonly onSent: () => void;
+  /** The endpoint could not be read, so the attempt was not made. */
+  readonly onUnreadable: () => void;
+}
+
 export interface PacedPumpDependencies {
   readonly endpoints: Pick<PacedEndpoints, 'list'>;
   readonly overdue: Pick<OverdueDeliveries, 'suspects' | 'stillDue'>;
   /** What ordered endpoints need in addition. */
-  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'find' | 'prepare' | 'make'>;
+  readonly ordered: Pick<OrderedPumpDependencies, 'deliveries' | 'starts' | 'look' | 'prepare' | 'make'>;
   readonly partitions: Pick<PacedPartitions, 'ready' | 'keep' | 'leave'>;
   readonly partitionOf: (id: EndpointId) => number;
   /** Makes an attempt, or passes it on if its endpoint is not paced any more. Rejects only when the process ends. */
-  readonly make: (due: DueAttempt, flight: Flight, onSent: () => void) => Promise<void>;
+  readonly make: (due: DueAttempt, flight: Flight, hooks: AttemptHooks) => Promise<void>;
   /** The assignment in which attempts may begin now; `undefined` while they may not. */
   readonly generation: () => number | undefined;
   /** The clock of the delivery log. */
@@ -47,8 +61,12 @@ export interface PacedPumpDependencies {
 
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
-/** If the look at one endpoint fails and others succeed, its next one comes after this many times the duration. */
+/** Looks at the same time. They must leave connections to others. */
+const LOOKS_AT_ONCE = 4;
+/** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
 const PAUSE_AFTER_FAILED_LOOK = 20;
+/** … but no later than this. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /** How long the end of the process waits for Postgres to have that its partitions are left. */
 const LEAVE_MS = 1_000;
@@ -67,6 +85,26 @@ interface Former {
   readonly untilMs: number;
 }
 
+/** Endpoints whose attempts are looked for together. */
+interface Look {
+  /** How many of each endpoint are read at most. */
+  readonly most: number;
+  readonly shares: Map<EndpointId, PacedShare>;
+}
+
+interface Looked {
+  /** The endpoints that were read. */
+  readonly read: ReadonlyMap<EndpointId, PacedShare>;
+  readonly due: readonly OverdueAttempt[];
+}
+
+interface FailedLook {
+  readonly shares: readonly PacedShare[];
+  readonly sinceMs: number;
+  readonly tookMs: number;
+  readonly reason: unknown;
+}
+
 type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
 
 /** The attempts of one endpoint. */
@@ -76,10 +114,12 @@ class PacedShare {
   readonly taken = new Map<string, boolean>();
   inFlight = 0;
   lookAtMs = -Infinity;
+  /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
+  unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
-  /** Whether the last look failed. Then the next one is for this endpoint only. */
-  isReadAlone = false;
+  /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
+  part = 0;
 
   constructor(
     public limits: PacedEndpoint,
@@ -89,12 +129,19 @@ class PacedShare {
     this.window = new SentWindow(nowMs);
   }
 
+  /** Whether its attempts may be looked for. */
+  isAsked(nowMs: number): boolean {
+    const isUnreadable = this.unreadableAtMs !== null && nowMs - this.unreadableAtMs < UNREADABLE_WAIT_MS;
+    return this.lookAtMs <= nowMs && !isUnreadable;
+  }
+
   /**
-   * Returns how many attempts may begin now.
+   * Returns how many attempts may begin now. A single one finds out whether the endpoint can be read again.
    * @param quietFromMs before this time, attempts of another process count for the limit per second
    */
   room(isCrowded: boolean, quietFromMs: number): number {
-    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+    const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
+    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size, most);
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
@@ -140,16 +187,21 @@ export class PacedPump {
   #listedAtMs = -Infinity;
   #inFlight = 0;
   #outOfOrderTookMs = 0;
+  /** When a look succeeded last. */
+  #lookedAtMs = -Infinity;
+  /** How many parts failed looks were divided into. */
+  #parts = 0;
   #isEnding = false;
   readonly #ordered: OrderedPump;
 
   constructor(private readonly use: PacedPumpDependencies) {
-    const { ordered, clockMs, nowMs } = use;
+    const { ordered, clockMs, nowMs, logger } = use;
     this.#ordered = new OrderedPump({
       ...ordered,
       start: (id, generation) => this.#start(id, generation),
       clockMs,
       nowMs,
+      logger,
     });
   }
 
@@ -165,7 +217,8 @@ export class PacedPump {
   async run(): Promise<void> {
     await Promise.all([
       this.#repeat(() => this.round()),
-      // Nothing else waits for this.
+      // Nothing else waits for these.
+      this.#repeat(() => this.roundOfSuspects()),
       this.#repeat(() => this.roundOutOfOrder()),
       // Nor do look-ups wait for rounds, which read much.
       this.#repeat(() => {
@@ -210,11 +263,20 @@ export class PacedPump {
     } finally {
       // A statement about ordered endpoints that fails must not block the others.
       await this.#beginDue(
-        (id) => !this.#ordered.has(id),
+        (id, { part }) => !this.#ordered.has(id) && part === 0,
         (...asked) => this.#dueInAnyOrder(...asked),
         LOOK_EVERY_MS,
       );
     }
+  }
+
+  /** Begins attempts of endpoints whose last look failed. The next one may take long and fail, too. */
+  async roundOfSuspects(): Promise<void> {
+    await this.#beginDue(
+      (id, { part }) => !this.#ordered.has(id) && part !== 0,
+      (...asked) => this.#dueInAnyOrder(...asked),
+      LOOK_EVERY_MS,
+    );
   }
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
@@ -230,15 +292,22 @@ export class PacedPump {
    * Begins attempts that are due.
    * @param emptyMs how long not to look at an endpoint that has none, or after a failure
    */
-  async #beginDue(isMeant: (id: EndpointId) => boolean, find: FindDue, emptyMs: number): Promise<void> {
+  async #beginDue(
+    isMeant: (id: EndpointId, share: PacedShare) => boolean,
+    find: FindDue,
+    emptyMs: number,
+  ): Promise<void> {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        isMeant(id) && share.lookAtMs <= nowMs && this.#isReady(share.partition) && this.#roomOf(share) > 0,
+        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#roomOf(share) > 0,
     );
     if (asked.length === 0) return;
     for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
-    await this.#begin(await this.#pick(new Map(asked), find, nowMs, emptyMs));
+    const looked = await this.#look(this.#looks(asked), find);
+    await this.#begin(this.#pick(looked, nowMs, emptyMs));
+    // Not before: what was picked must have begun when another round looks.
+    for (const share of looked.read.values()) share.part = 0;
   }
 
   /** Whether attempts of the partition may begin in the current assignment. */
@@ -293,26 +362,22 @@ export class PacedPump {
     this.#shares.delete(id);
   }
 
-  /** Picks the urgent attempts and those that have waited longest, as many as have room. */
-  async #pick(
-    asked: ReadonlyMap<EndpointId, PacedShare>,
-    find: FindDue,
-    nowMs: number,
-    emptyMs: number,
-  ): Promise<readonly OverdueAttempt[]> {
-    // Endpoints that need about as many are read together: one that needs many must not make others read as many.
-    const alike = new Map<number, Map<EndpointId, PacedShare>>();
-    const alone: { readonly most: number; readonly shares: ReadonlyMap<EndpointId, PacedShare> }[] = [];
+  /** Puts endpoints into one look that need about as many: one that needs many must not make others read as many. */
+  #looks(asked: readonly (readonly [EndpointId, PacedShare])[]): readonly Look[] {
+    const looks = new Map<string, Look>();
     for (const [id, share] of asked) {
       const needed = Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size;
       const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
-      const shares = alike.get(most);
-      if (share.isReadAlone) alone.push({ most, shares: new Map([[id, share]]) });
-      else if (shares === undefined) alike.set(most, new Map([[id, share]]));
-      else shares.set(id, share);
+      const key = `${share.part}/${most}`;
+      const look = looks.get(key);
+      if (look === undefined) looks.set(key, { most, shares: new Map([[id, share]]) });
+      else look.shares.set(id, share);
     }
-    const looks = [...[...alike].map(([most, shares]) => ({ most, shares })), ...alone];
-    const { read, due } = await this.#look(looks, find);
+    return [...looks.values()];
+  }
+
+  /** Picks the urgent attempts and those that have waited longest, as many as have room. */
+  #pick({ read, due }: Looked, nowMs: number, emptyMs: number): readonly OverdueAttempt[] {
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -337,41 +402,57 @@ export class PacedPump {
     return picked;
   }
 
-  /**
-   * Looks for attempts. One endpoint whose look fails must not stop the others: those that were read with it are read one
-   * by one next time.
-   * @returns what was found, and the endpoints that were read
-   */
-  async #look(
-    looks: readonly { readonly most: number; readonly shares: ReadonlyMap<EndpointId, PacedShare> }[],
-    find: FindDue,
-  ): Promise<{ readonly read: ReadonlyMap<EndpointId, PacedShare>; readonly due: readonly OverdueAttempt[] }> {
+  /** Looks for attempts, a few looks at the same time. One that fails does not stop the others. */
+  async #look(looks: readonly Look[], find: FindDue): Promise<Looked> {
     const { clockMs, nowMs, logger } = this.use;
     const before = new Date(clockMs());
-    const sinceMs = nowMs();
-    const results = await Promise.allSettled(looks.map(({ most, shares }) => find([...shares.keys()], before, most)));
     const read = new Map<EndpointId, PacedShare>();
     const due: OverdueAttempt[] = [];
-    const failed: PacedShare[] = [];
-    let reason: unknown;
-    for (const [index, result] of results.entries()) {
-      const shares = looks[index]?.shares ?? new Map<EndpointId, PacedShare>();
-      for (const share of shares.values()) share.isReadAlone = result.status === 'rejected';
-      if (result.status === 'fulfilled') {
-        for (const [id, share] of shares) read.set(id, share);
-        due.push(...result.value);
-      } else {
-        reason ??= result.reason;
-        if (shares.size === 1) failed.push(...shares.values());
+    const failed: FailedLook[] = [];
+    const waiting = [...looks];
+    const lookOneByOne = async () => {
+      for (let look = waiting.shift(); look !== undefined; look = waiting.shift()) {
+        const { shares, most } = look;
+        const sinceMs = nowMs();
+        try {
+          due.push(...(await find([...shares.keys()], before, most)));
+          for (const [id, share] of shares) read.set(id, share);
+          this.#lookedAtMs = nowMs();
+        } catch (reason) {
+          failed.push({ shares: [...shares.values()], sinceMs, tookMs: nowMs() - sinceMs, reason });
+        }
       }
-    }
-    if (reason === undefined) return { read, due };
-    // As while Postgres is away: that says nothing about the endpoints.
-    if (read.size === 0) throw reason as Error;
-    logger.warn({ err: reason }, 'dispatcher.pace_waits');
-    const pauseMs = (nowMs() - sinceMs) * PAUSE_AFTER_FAILED_LOOK;
-    for (const share of failed) share.lookAtMs = Math.max(share.lookAtMs, nowMs() + pauseMs);
+    };
+    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, lookOneByOne));
+    for (const one of failed) this.#suspect(one);
+    const [first] = failed;
+    if (first === undefined) return { read, due };
+    if (read.size === 0) throw first.reason as Error;
+    logger.warn({ err: first.reason }, 'dispatcher.pace_waits');
     return { read, due };
+  }
+
+  /**
+   * Halves the endpoints of a failed look. So one at which looks fail is found within a few rounds, and few looks fail
+   * with it. It rests then.
+   */
+  #suspect({ shares, sinceMs, tookMs, reason }: FailedLook): void {
+    // Without a connection, the look says nothing about the endpoints.
+    if (isPostgresAway(reason) && !isQueryTimeout(reason)) return;
+    const nowMs = this.use.nowMs();
+    const [first] = shares;
+    if (shares.length === 1 && first !== undefined && first.part !== 0) {
+      // If no other look succeeded meanwhile, it may be Postgres.
+      if (this.#lookedAtMs < sinceMs) return;
+      const pauseMs = Math.min(tookMs * PAUSE_AFTER_FAILED_LOOK, LONGEST_PAUSE_MS);
+      first.lookAtMs = Math.max(first.lookAtMs, nowMs + pauseMs);
+      return;
+    }
+    const middle = Math.ceil(shares.length / 2);
+    for (const half of [shares.slice(0, middle), shares.slice(middle)]) {
+      this.#parts++;
+      for (const share of half) [share.part, share.lookAtMs] = [this.#parts, nowMs];
+    }
   }
 
   /** If this takes long, or fails, it is done rarely. */
@@ -447,16 +528,24 @@ export class PacedPump {
     const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, true);
-    const made = this.use
-      .make(due, flight, () => {
+    let unreadableAtMs: number | null = null;
+    const hooks = {
+      onSent: () => {
         slot.sent();
-      })
+      },
+      onUnreadable: () => {
+        unreadableAtMs = this.use.nowMs();
+      },
+    };
+    const made = this.use
+      .make(due, flight, hooks)
       .catch(() => undefined)
       .finally(() => {
         flight.over();
-        // A withdrawn attempt was not made, so it looks due for good reason.
-        if (flight.isWithdrawn) share.taken.delete(key);
+        // An attempt that was withdrawn or left was not made, so it looks due for good reason.
+        if (flight.isWithdrawn || unreadableAtMs !== null) share.taken.delete(key);
         else share.taken.set(key, false);
+        share.unreadableAtMs = unreadableAtMs;
         this.#underWay.delete(made);
       });
     this.#underWay.set(made, share.partition);

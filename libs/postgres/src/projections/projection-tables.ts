@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { DELIVERY_MEMBERS } from './delivery-row.js';
+import { DELIVERY_MEMBERS, HEALTH_COLUMNS } from './delivery-row.js';
 import { seen, SEEN_DELIVERIES } from './seen-deliveries.js';
 
 /** A group of tables that are folded from one topic, and can be folded again. */
@@ -65,7 +65,15 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
       seenAs: 'select * from delivery_attempts a where exists (select from endpoints e where e.id = a.endpoint_id)',
     },
     { name: 'endpoint_endings', key: [['endpoint_id', 'text']], seenAs: null },
-    { name: 'endpoint_health', key: [['endpoint_id', 'text']], outlivesLog: true },
+    {
+      name: 'endpoint_health',
+      key: [['endpoint_id', 'text']],
+      outlivesLog: true,
+      // `ended_activation` is for the fold alone. It is 0 for endings from before it was stored.
+      seenAs: `select ${HEALTH_COLUMNS.map(([name]) => name)
+        .filter((name) => name !== 'ended_activation')
+        .join(', ')} from endpoint_health`,
+    },
   ],
 };
 

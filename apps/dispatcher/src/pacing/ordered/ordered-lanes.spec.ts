@@ -102,6 +102,18 @@ describe('a lane', () => {
     expect(begin(theLane())).toEqual([4, 5, 6]);
   });
 
+  it('waits for an endpoint that cannot be read, which is no attempt', () => {
+    look();
+    begin(theLane());
+    theLane().end({ kind: 'unreadable', untilMs: nowMs + 5_000 });
+    look();
+    expect(begin(theLane())).toEqual([]);
+    nowMs += 5_000;
+    look();
+    expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 1, delivery: { seq: 1 } });
+    expect(begin(theLane())).toEqual([1, 2, 3]);
+  });
+
   it('waits for a retry of an earlier owner', () => {
     pending = [aRow(1, { attempts: 2, dueAtMs: 9_000 }), aRow(2)];
     look();

@@ -7,8 +7,9 @@ import {
   type EndpointId,
   type Ordering,
 } from '#libs/domain';
-import type { DispatchLookupResult, OrderedDelivery, OrderedRange } from '#libs/postgres';
+import type { OrderedDelivery, OrderedRange } from '#libs/postgres';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Found } from '../../attempts/dispatch-lookup.js';
 
 /** How often to look for deliveries of a lane that has room, and of one that has nothing to do. */
 const LOOK_EVERY_MS = 100;
@@ -45,7 +46,7 @@ interface Queued extends OrderedDelivery {
   readonly envelope: Buffer;
 }
 
-/** A delivery at the head of its lane that waits for its next attempt. */
+/** A delivery at the head of its lane that waits for its next attempt, or for an endpoint that could not be read. */
 interface FailedHead {
   readonly key: string;
   readonly seq: number;
@@ -80,7 +81,7 @@ export class OrderedLane {
   /** The deliveries after the queue, while their bytes are read; `null` when the queue was given up since then. */
   #reading: readonly OrderedDelivery[] | null = null;
   /** The endpoint of the next delivery, as it was looked up a moment ago. */
-  lookedUp: { readonly key: string; readonly found: DispatchLookupResult; readonly atMs: number } | null = null;
+  lookedUp: { readonly key: string; readonly found: Found; readonly atMs: number } | null = null;
 
   /** @param key its number; `null` if the endpoint has no other lane */
   constructor(readonly key: number | null) {}
@@ -197,6 +198,9 @@ export class OrderedLane {
         this.most = 1;
         this.#wait(first, first.attempts + 1, result.untilMs);
         return;
+      case 'unreadable':
+        this.#wait(first, first.attempts, result.untilMs);
+        return;
       case 'left':
         this.#giveUpQueue();
     }
@@ -261,7 +265,7 @@ export class OrderedLane {
   }
 
   /** Returns what was looked up for the delivery, unless it is too old. */
-  foundFor({ delivery }: DueAttempt, nowMs: number): DispatchLookupResult | undefined {
+  foundFor({ delivery }: DueAttempt, nowMs: number): Found | undefined {
     const { lookedUp } = this;
     if (lookedUp?.key !== keyOf(delivery) || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
     return lookedUp.found;

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt, EndpointId } from '#libs/domain';
-import type { DispatchLookupResult, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDelivery, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
+import { aStageKit } from '../../../../../test/support/stage-kit.js';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Found } from '../../attempts/dispatch-lookup.js';
 import { Flight } from '../../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
 import { OrderedPump } from './ordered-pump.js';
@@ -17,7 +19,6 @@ const endpoint: PacedEndpoint = {
   orderedSinceMs: 1,
   isOrderBegun: true,
 };
-const FOUND = { kind: 'gone' } as DispatchLookupResult;
 
 interface Made {
   readonly seqs: readonly number[];
@@ -29,6 +30,11 @@ let pending: OrderedDelivery[];
 let made: Made[];
 let prepared: (readonly number[])[];
 let lookUps: number;
+let found: Found;
+/** What the attempts were made with. */
+let founds: Found[];
+/** How many attempts are over. */
+let over: number;
 let envelopeBytes: number;
 /** The limits with which bytes were read. */
 let readBytes: number[];
@@ -48,6 +54,7 @@ beforeEach(() => {
     return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
   });
   [made, prepared, lookUps, envelopeBytes, readBytes] = [[], [], 0, 100, []];
+  [found, founds, over] = [{ kind: 'gone' }, [], 0];
   pump = new OrderedPump({
     deliveries: {
       first: (ranges) =>
@@ -67,24 +74,26 @@ beforeEach(() => {
       begin: ({ id }: PacedEndpoint) => ({ endpointId: id, isReady: true }),
       advance: () => advance(),
     } as unknown as OrderStarts,
-    find: () => {
+    look: () => {
       lookUps++;
-      return Promise.resolve(FOUND);
+      return Promise.resolve(found);
     },
     prepare: (due) => {
       prepared.push(seqsOf(due));
     },
-    make: (due, _found, _flight, _onSent, onResult) =>
+    make: (due, looked, _flight, _onSent, onResult) =>
       new Promise((resolve) => {
+        founds.push(looked);
         const answer = (result: OrderedResult) => {
           onResult(result);
           resolve();
         };
         made.push({ seqs: seqsOf(due), answer });
       }),
-    start: () => ({ flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => undefined }),
+    start: () => ({ flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => over++ }),
     clockMs: () => nowMs,
     nowMs: () => nowMs,
+    logger: aStageKit({ nowMs: 0 }).logger,
   });
   pump.follow([endpoint]);
 });
@@ -123,17 +132,27 @@ describe('an ordered endpoint', () => {
   });
 
   it('goes on while it cannot be found out whether the orders of others begin', async () => {
-    advance = () => Promise.reject(new Error('canceling statement due to statement timeout'));
-    await expect(round()).rejects.toThrow('statement timeout');
-    await settle();
+    let asked = 0;
+    advance = () => {
+      asked++;
+      return Promise.reject(new Error('canceling statement due to statement timeout'));
+    };
+    await round();
     expect(made.map(({ seqs }) => seqs)).toEqual([[1, 2]]);
+    await round();
+    expect(asked).toBe(2);
   });
 
-  it('does not wait until it is found out whether the orders of others begin', async () => {
-    advance = () => new Promise(() => undefined);
-    void pump.round(1, () => true);
-    await settle();
+  it('does not wait until it is found out whether the orders of others begin, which is asked once at a time', async () => {
+    let asked = 0;
+    advance = () => {
+      asked++;
+      return new Promise(() => undefined);
+    };
+    await round();
+    await round();
     expect(made.map(({ seqs }) => seqs)).toEqual([[1, 2]]);
+    expect(asked).toBe(1);
   });
 
   it('is looked up again for its next request, so that a change takes effect', async () => {
@@ -174,6 +193,23 @@ describe('an ordered endpoint', () => {
       [1, 2],
       [1, 2],
     ]);
+  });
+
+  it('that cannot be read holds no place, and is looked up again after a while', async () => {
+    found = { kind: 'unreadable', error: new Error('no key') };
+    await round();
+    expect(founds).toEqual([found]);
+    made[0]!.answer({ kind: 'unreadable', untilMs: 5_000 });
+    await settle();
+    expect(over).toBe(1);
+    nowMs = 4_900;
+    await round();
+    expect(founds).toHaveLength(1);
+    found = { kind: 'gone' };
+    nowMs = 5_500;
+    await round();
+    expect(founds.at(-1)).toEqual(found);
+    expect(made.at(-1)!.seqs).toEqual([1, 2]);
   });
 
   it('is read again in the next assignment', async () => {

@@ -1,6 +1,8 @@
 import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
-import type { DispatchLookupResult, OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
+import type { OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
+import type { Logger } from '#libs/runtime';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
+import type { Found } from '../../attempts/dispatch-lookup.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
@@ -28,13 +30,13 @@ export interface Started {
 export interface OrderedPumpDependencies {
   readonly deliveries: Pick<OrderedDeliveries, 'first' | 'envelopes'>;
   readonly starts: OrderStarts;
-  readonly find: (due: DueAttempt) => Promise<DispatchLookupResult>;
+  readonly look: (due: DueAttempt) => Promise<Found>;
   /** Makes an attempt ready that may begin soon. */
-  readonly prepare: (due: DueAttempt, found: DispatchLookupResult) => void;
+  readonly prepare: (due: DueAttempt, found: Found) => void;
   /** Rejects only when the process ends. */
   readonly make: (
     due: DueAttempt,
-    found: DispatchLookupResult,
+    found: Found,
     flight: Flight,
     onSent: () => void,
     onResult: (result: OrderedResult) => void,
@@ -45,6 +47,7 @@ export interface OrderedPumpDependencies {
   readonly clockMs: () => number;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
+  readonly logger: Logger;
 }
 
 /** An ordered endpoint in one assignment. */
@@ -63,6 +66,8 @@ export class OrderedPump {
   readonly #endpoints = new Map<EndpointId, InOrder>();
   #listed: ReadonlyMap<EndpointId, PacedEndpoint> = new Map();
   #generation: number | null = null;
+  /** Set while it is found out which orders begin. */
+  #advancing: Promise<void> | undefined;
 
   constructor(private readonly use: OrderedPumpDependencies) {}
 
@@ -91,16 +96,24 @@ export class OrderedPump {
     }
     const owned = [...this.#endpoints.values()].filter(({ start }) => isOwned(start.endpointId));
     const ready = owned.filter(({ start }) => start.isReady);
-    try {
-      await this.#read(ready);
-      for (const endpoint of ready) {
-        for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
-      }
-      this.lookUp();
-    } finally {
-      // Last, because orders that cannot begin yet must not block those that have begun.
-      await this.use.starts.advance(owned.map(({ start }) => start));
+    this.#advanceStarts(owned.map(({ start }) => start));
+    await this.#read(ready);
+    for (const endpoint of ready) {
+      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
     }
+    this.lookUp();
+  }
+
+  /** Asks Kafka, which may take long. Nothing waits for this but the orders that cannot begin yet. */
+  #advanceStarts(starts: readonly OrderStart[]): void {
+    this.#advancing ??= this.use.starts
+      .advance(starts)
+      .catch((error: unknown) => {
+        this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
+      })
+      .finally(() => {
+        this.#advancing = undefined;
+      });
   }
 
   /** Looks up the endpoints of the next deliveries, so that their lanes go on at the answers. Call it often. */
@@ -158,7 +171,7 @@ export class OrderedPump {
     lane.isLookingUp = true;
     const atMs = nowMs();
     void this.use
-      .find({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
+      .look({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
       .then(
         (found) => {
           if (!this.#isCurrent(endpoint)) return;
@@ -199,11 +212,11 @@ export class OrderedPump {
 
   async #make(
     due: DueAttempt,
-    lookedUp: DispatchLookupResult | undefined,
+    lookedUp: Found | undefined,
     { flight, onSent }: Started,
     onResult: (result: OrderedResult) => void,
   ): Promise<void> {
-    const found = lookedUp ?? (await this.use.find(due));
+    const found = lookedUp ?? (await this.use.look(due));
     await this.use.make(due, found, flight, onSent, onResult);
   }
 }
