@@ -168,6 +168,7 @@ describe('loadConfig', () => {
     ['SECRET_ENCRYPTION_KEYS', 'first:c2hvcnQ='],
     ['SECRET_ENCRYPTION_KEYS', Buffer.alloc(32).toString('base64')],
     ['SECRET_ENCRYPTION_KEYS', `${KEY},`],
+    ['SECRET_ENCRYPTION_KEYS', `${KEY}, first:${Buffer.alloc(32, 2).toString('base64')}`],
     ['RATE_LIMIT', '100'],
     ['RATE_LIMIT', '100/m'],
     ['RATE_LIMIT_BYTES', '8MiB'],

@@ -66,10 +66,14 @@ export function parseByteRate(text: string): number | undefined {
   return size === undefined ? undefined : parseSize(size);
 }
 
+/** Also refuses an id that comes twice: one of its keys could not decrypt what it has encrypted. */
 export function parseEncryptionKeys(text: string): string | undefined {
+  const ids = new Set<string>();
   const valid = text.split(',').every((entry) => {
-    const [id, key, ...rest] = entry.trim().split(':');
-    return rest.length === 0 && /^[\w-]{1,32}$/.test(id ?? '') && Buffer.from(key ?? '', 'base64').length === 32;
+    const [id = '', key = '', ...rest] = entry.trim().split(':');
+    const isNew = !ids.has(id);
+    ids.add(id);
+    return isNew && rest.length === 0 && /^[\w-]{1,32}$/.test(id) && Buffer.from(key, 'base64').length === 32;
   });
   return valid ? text : undefined;
 }

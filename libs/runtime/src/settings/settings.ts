@@ -260,7 +260,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     setting(
       'SECRET_ENCRYPTION_KEYS',
       REQUIRED,
-      '<id>:<base64 of 32 bytes>, comma-separated (make one with: openssl rand -base64 32)',
+      '<id>:<base64 of 32 bytes>, comma-separated, each id once (make a key with: openssl rand -base64 32)',
       parseEncryptionKeys,
       '`<id>:<base64 of 32 bytes>,…`; the first encrypts, all decrypt; generated for the embedded servers',
     ),
