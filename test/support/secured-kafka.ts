@@ -101,6 +101,8 @@ export async function aSecuredKafka(
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
     'listener.name.broker.plain.sasl.jaas.config': `${PLAIN} username="admin" password="admin" ${known};`,
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    // As brokers have it by default: a transaction that is left open stays open.
+    'transaction.max.timeout.ms': '900000',
     // The broker speaks to itself, its controller, without a name.
     'super.users': 'User:admin;User:ANONYMOUS',
   };

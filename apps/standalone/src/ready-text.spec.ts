@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readyText } from './ready-text.js';
 
 const URL = 'http://localhost:3000';
-const config = { allowHttpUrls: false, allowedPrivateNetworks: '' };
+const config = { allowHttpUrls: false, allowedPrivateNetworks: [] };
 
 describe('the text of a start', () => {
   it('sets DATA_DIR for the commands that follow, if this start had it', () => {

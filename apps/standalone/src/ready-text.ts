@@ -20,14 +20,14 @@ export function readyText(url: string, config: Rules, data: DataFolder | null): 
     `  API description   ${url}/docs`,
     `  health            ${url}/health/ready`,
   );
-  if (config.allowHttpUrls || config.allowedPrivateNetworks !== '') {
+  const networks = config.allowedPrivateNetworks.map(({ cidr }) => cidr).join(',');
+  if (config.allowHttpUrls || networks !== '') {
     lines.push(
       '',
       '  For local development, endpoints may be ' +
-        [
-          ...(config.allowHttpUrls ? ['plain http://'] : []),
-          ...(config.allowedPrivateNetworks === '' ? [] : [`in ${config.allowedPrivateNetworks}`]),
-        ].join(' and ') +
+        [...(config.allowHttpUrls ? ['plain http://'] : []), ...(networks === '' ? [] : [`in ${networks}`])].join(
+          ' and ',
+        ) +
         '.',
     );
   }

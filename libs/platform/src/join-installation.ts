@@ -67,11 +67,14 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
 }
 
 /** Logs the operator's choices for topics; they do not stop a start. */
-function reportTopics({ risks, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
+function reportTopics({ risks, longer, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
   kafka.metrics.set('gapless_topics_at_risk', {}, risks.length);
   for (const risk of new Set(risks.map((each) => each.risk))) {
     const of = risks.filter((each) => each.risk === risk).map(({ topic }) => topic);
     logger.warn({ risk, topics: of }, 'topics.at_risk');
+  }
+  for (const { topic, retentionMs, plannedMs } of longer) {
+    logger.info({ topic, retention_ms: retentionMs, planned_ms: plannedMs }, 'topics.kept_longer');
   }
   if (brokers === 1) logger.warn({ risk: 'there is one broker: its disk has the only copy' }, 'topics.one_broker');
   if (grown.length > 0) logger.warn({ topics: grown }, 'topics.surplus_partitions');

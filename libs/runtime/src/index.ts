@@ -5,6 +5,7 @@ export * from './identifiers.js';
 export * from './kept-file.js';
 export * from './listen-error.js';
 export * from './logger.js';
+export * from './networks/index.js';
 export * from './random-pool.js';
 export * from './regularly.js';
 export * from './settings/index.js';

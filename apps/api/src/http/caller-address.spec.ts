@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseNetworks } from '#libs/destinations';
+import { parseNetworks } from '#libs/runtime';
 import { callerAddress, isProxy, networkOfCaller } from './caller-address.js';
 
 const proxies = parseNetworks('10.0.0.0/8, fd00::/8');

@@ -1,4 +1,4 @@
-import { formatIp, networkOf, parseIp, type IpBytes, type Network } from '#libs/destinations';
+import { formatIp, networkOf, parseIp, type IpBytes, type Network } from '#libs/runtime';
 
 const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255];
 

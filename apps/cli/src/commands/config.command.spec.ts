@@ -42,6 +42,15 @@ describe('config check', () => {
     expect(printed.join('\n')).not.toContain('hunter2');
   });
 
+  it.each([
+    { DENIED_NETWORKS: '10.0.0.0/33' },
+    { ALLOWED_PORTS: '443,70000' },
+    { KAFKA_TLS: 'true', KAFKA_CA_FILE: '/missing/ca.pem' },
+  ])('names what would end a stage later: %j', async (environment) => {
+    const [name, text] = Object.entries(environment).at(-1)!;
+    await expect(check({ ...VALID, ...environment })).rejects.toThrow(`${name}=${text}: expected`);
+  });
+
   it('prints JSON', async () => {
     await check(VALID, '--json');
     expect(JSON.parse(printed[0]!)).toMatchObject({ problems: [], settings: expect.any(Array) });

@@ -6,8 +6,11 @@ import { encryptionKeys } from './encryption-keys.js';
 import { withStore } from '../with-store.js';
 
 const HELP = `
-Put the new key before the old one in SECRET_ENCRYPTION_KEYS (new:…,old:…), restart the service with it, run this command with
-the same value, and remove the old key. You can interrupt the command and run it again at any time.`;
+A key keeps its id for good, and no other key ever gets that id. To replace the key k1 with a new key k2:
+  1. Restart all processes with SECRET_ENCRYPTION_KEYS=k1:…,k2:… They can now read what k2 encrypts.
+  2. Restart all processes with k2:…,k1:… The first key encrypts.
+  3. Run this command with the same value. You can interrupt it and run it again at any time.
+  4. Restart all processes with k2:…`;
 
 /** `secrets rotate`: encrypts the stored secrets again, with the first encryption key. */
 export function secretsCommand(

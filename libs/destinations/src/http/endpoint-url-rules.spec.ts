@@ -1,15 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { endpointUrlRules } from './endpoint-url-rules.js';
+import { parseNetworks, parsePorts } from '#libs/runtime';
+import { endpointUrlRules, type EndpointUrlSettings } from './endpoint-url-rules.js';
 import { checkEndpointUrl } from './endpoint-url.js';
 
-const DEFAULTS = {
+const DEFAULTS: EndpointUrlSettings = {
   allowHttpUrls: false,
-  allowedPrivateNetworks: '',
-  deniedNetworks: '',
-  allowedPorts: '443,1024-65535',
+  allowedPrivateNetworks: [],
+  deniedNetworks: [],
+  allowedPorts: parsePorts('443,1024-65535'),
 };
 
-const check = (url: string, settings: Partial<typeof DEFAULTS> = {}) =>
+const check = (url: string, settings: Partial<EndpointUrlSettings> = {}) =>
   checkEndpointUrl(url, endpointUrlRules({ ...DEFAULTS, ...settings }));
 
 describe('ports', () => {
@@ -38,13 +39,13 @@ describe('ports', () => {
   });
 
   it('are those of the setting', () => {
-    expect(check('https://example.com:8443/', { allowedPorts: '443' })).toMatchObject({ ok: false });
-    expect(check('https://example.com:22/', { allowedPorts: '443, 22' })).toMatchObject({ ok: true });
+    expect(check('https://example.com:8443/', { allowedPorts: parsePorts('443') })).toMatchObject({ ok: false });
+    expect(check('https://example.com:22/', { allowedPorts: parsePorts('443, 22') })).toMatchObject({ ok: true });
   });
 });
 
 describe('denied networks', () => {
-  const denied = { deniedNetworks: '8.8.8.0/24, 2a00:1450::/32' };
+  const denied = { deniedNetworks: parseNetworks('8.8.8.0/24, 2a00:1450::/32') };
 
   it.each([
     'https://8.8.8.8/',
@@ -61,21 +62,11 @@ describe('denied networks', () => {
   });
 
   it('win over allowed ones', () => {
-    const both = { allowedPrivateNetworks: '10.0.0.0/8', deniedNetworks: '10.1.0.0/16' };
+    const both = {
+      allowedPrivateNetworks: parseNetworks('10.0.0.0/8'),
+      deniedNetworks: parseNetworks('10.1.0.0/16'),
+    };
     expect(check('https://10.0.0.1/', both)).toMatchObject({ ok: true });
     expect(check('https://10.1.0.1/', both)).toMatchObject({ ok: false });
-  });
-});
-
-describe('a setting that cannot be read', () => {
-  it.each([
-    ['ALLOWED_PORTS', { allowedPorts: '' }],
-    ['ALLOWED_PORTS', { allowedPorts: '0' }],
-    ['ALLOWED_PORTS', { allowedPorts: '443,70000' }],
-    ['ALLOWED_PORTS', { allowedPorts: '9-1' }],
-    ['DENIED_NETWORKS', { deniedNetworks: '10.0.0.0' }],
-    ['ALLOWED_PRIVATE_NETWORKS', { allowedPrivateNetworks: 'all' }],
-  ])('is named: %s', (name, settings) => {
-    expect(() => endpointUrlRules({ ...DEFAULTS, ...settings })).toThrow(new RegExp(`^${name}: `));
   });
 });

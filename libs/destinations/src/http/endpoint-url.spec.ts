@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseNetworks } from './addresses/index.js';
+import { parseNetworks } from '#libs/runtime';
 import { checkEndpointUrl, type EndpointUrlErrorCode, type EndpointUrlRules } from './endpoint-url.js';
 
 const STRICT: EndpointUrlRules = { allowHttp: false, allowedNetworks: [] };

@@ -1,5 +1,6 @@
-import { classifyAddress, formatIp, parseIp, type Network } from './addresses/index.js';
-import { isAllowedPort, type Ports } from './ports.js';
+import { formatIp, parseIp, type Network, type Ports } from '#libs/runtime';
+import { classifyAddress } from './addresses/index.js';
+import { isAllowedPort } from './ports.js';
 
 export interface EndpointUrlRules {
   /** `ALLOW_HTTP_URLS` */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseIp, parseNetworks } from '#libs/runtime';
 import { oneTo } from '../../../../test/support/sequence.js';
-import { parseIp, parseNetworks } from './addresses/index.js';
 import { checkEndpointAddress, resolveEndpointAddress } from './resolve-endpoint-address.js';
 import { createResolver, type Resolver } from './resolver.js';
 import { startDnsServer, type TestDnsServer } from './testing/dns-server.js';

@@ -1,4 +1,5 @@
-import { classifyAddress, type Network } from './addresses/index.js';
+import type { Network } from '#libs/runtime';
+import { classifyAddress } from './addresses/index.js';
 import { allowedLoopback, checkEndpointUrl, isLocalhost } from './endpoint-url.js';
 import type { EndpointHost, EndpointUrlErrorCode, EndpointUrlRules } from './endpoint-url.js';
 import type { Resolver } from './resolver.js';

@@ -128,6 +128,16 @@ describe('topics on brokers that have just started, or are busy', () => {
     }
   });
 
+  it('are reported when they keep records for longer than the settings ask for', async () => {
+    const { admin } = new BusyBroker('listTopics', new Error('never thrown'), 0);
+    expect((await ensureTopics(admin, plans)).longer).toEqual([]);
+    const lowered = topicPlans(topicNames('t', SETTINGS.retrySchedule), { ...SETTINGS, retentionMs: 3_600_000 });
+    const kept = { retentionMs: 3 * 86_400_000, plannedMs: 2 * 86_400_000 + 3_600_000 };
+    expect((await ensureTopics(admin, lowered)).longer).toEqual(
+      ['t.log.v1', 't.deliveries.v1'].map((topic) => ({ topic, ...kept })),
+    );
+  });
+
   it('are given up when nothing helps for too long, and the error says what was waited for', async () => {
     const broker = new BusyBroker('fetchTopicOffsets', PASSING_KAFKA_ERRORS[0]!, Infinity);
     await expect(ensureTopics(broker.admin, plans, { limitMs: 150 })).rejects.toThrow(

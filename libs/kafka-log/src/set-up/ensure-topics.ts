@@ -30,9 +30,17 @@ export interface TopicRisk {
   readonly risk: string;
 }
 
+/** A topic that keeps records for longer than planned: -1 ms for no limit. */
+export interface LongerTopic {
+  readonly topic: string;
+  readonly retentionMs: number;
+  readonly plannedMs: number;
+}
+
 /** The state of the topics, as far as operators choose it. */
 export interface EnsuredTopics {
   readonly risks: readonly TopicRisk[];
+  readonly longer: readonly LongerTopic[];
   /** Topics that have more partitions than the installation, with an operator's consent. */
   readonly grown: readonly string[];
   readonly brokers: number;
@@ -78,10 +86,10 @@ export async function ensureTopics(
       ({ topics, brokers } = await step('the settings of the topics', find));
     }
   }
-  const { mismatches, risks } = judgeTopics(plans, { topics, brokers }, accepted);
+  const { mismatches, risks, longer } = judgeTopics(plans, { topics, brokers }, accepted);
   if (mismatches.length > 0) throw new TopicMismatchError(mismatches);
   const grown = plans.filter(({ topic, partitions }) => (topics.get(topic) ?? MISSING).partitions > partitions);
-  return { risks, grown: grown.map(({ topic }) => topic), brokers };
+  return { risks, longer, grown: grown.map(({ topic }) => topic), brokers };
 }
 
 /**
@@ -121,15 +129,18 @@ function judgeTopics(
   plans: readonly TopicPlan[],
   { topics, brokers }: FoundTopics,
   accepted?: ReadonlyMap<string, number>,
-): { readonly mismatches: readonly string[]; readonly risks: readonly TopicRisk[] } {
+): Pick<EnsuredTopics, 'risks' | 'longer'> & { readonly mismatches: readonly string[] } {
   const verdicts = plans.map((plan) => {
-    const { topic } = plan;
+    const { topic, retentionMs: plannedMs } = plan;
     const acceptedPartitions = accepted?.get(topic) ?? 0;
-    return { topic, ...judgeTopic(plan, topics.get(topic) ?? MISSING, { brokers, acceptedPartitions }) };
+    return { topic, plannedMs, ...judgeTopic(plan, topics.get(topic) ?? MISSING, { brokers, acceptedPartitions }) };
   });
   return {
     mismatches: verdicts.flatMap(({ topic, misfits }) => misfits.map((misfit) => misfitText(topic, misfit))),
     risks: verdicts.flatMap(({ topic, risks }) => risks.map((risk) => ({ topic, risk }))),
+    longer: verdicts.flatMap(({ topic, plannedMs, longerMs: retentionMs }) =>
+      retentionMs === null ? [] : [{ topic, retentionMs, plannedMs }],
+    ),
   };
 }
 

@@ -53,6 +53,18 @@ describe('a topic of three brokers', () => {
     expect(judge(found({ 'max.message.bytes': '1000' })).refused).toHaveLength(1);
   });
 
+  it.each([
+    [{}, null],
+    [{ 'retention.ms': '1001' }, 1_001],
+    [{ 'retention.ms': '-1' }, -1],
+  ])('is sound when it keeps records for longer, and the verdict says so: %j', (config, longerMs) => {
+    const topic = found(config);
+    expect(judge(topic)).toEqual(SOUND);
+    expect(judgeTopic(PLAN, topic, { brokers: 3, acceptedPartitions: 0 }).longerMs).toBe(longerMs);
+    const compacted = { ...PLAN, compacted: true };
+    expect(judgeTopic(compacted, topic, { brokers: 3, acceptedPartitions: 0 }).longerMs).toBeNull();
+  });
+
   it('is not judged by settings that its brokers do not report', () => {
     const { config } = found();
     const told = [...config].filter(([name]) => !/unclean|insync/.test(name));

@@ -27,6 +27,8 @@ export interface TopicVerdict {
   readonly misfits: readonly TopicMisfit[];
   /** Settings that are allowed, but can lose acknowledged events if brokers are lost. */
   readonly risks: readonly string[];
+  /** The retention of a topic that keeps records for longer than planned, milliseconds; -1 for no limit. */
+  readonly longerMs: number | null;
 }
 
 /** The usual number of replicas in production. */
@@ -108,7 +110,7 @@ function judgePartitions(plan: TopicPlan, actual: number, accepted: number): rea
  * Judges the number of replicas. There cannot be more than brokers. If two replicas must both be present, a missing
  * broker stops all writes.
  */
-function judgeCopies(found: FoundTopic, brokers: number): TopicVerdict {
+function judgeCopies(found: FoundTopic, brokers: number): Omit<TopicVerdict, 'longerMs'> {
   const { replicas, config } = found;
   const misfits: TopicMisfit[] = [];
   const risks: string[] = [];
@@ -135,6 +137,12 @@ function judgeCopies(found: FoundTopic, brokers: number): TopicVerdict {
   return { misfits, risks };
 }
 
+/** Kafka then has events that the feed no longer shows. That breaks no promise, but may surprise. */
+function longerThanPlanned(plan: TopicPlan, found: FoundTopic): number | null {
+  const ms = Number(found.config.get('retention.ms') ?? plan.retentionMs);
+  return !plan.compacted && (ms === -1 || ms > plan.retentionMs) ? ms : null;
+}
+
 /** Says why Gapless does not work with a topic, and what puts its events at risk. */
 export function judgeTopic(plan: TopicPlan, found: FoundTopic, around: TopicSurroundings): TopicVerdict {
   const copies = judgeCopies(found, around.brokers);
@@ -145,6 +153,7 @@ export function judgeTopic(plan: TopicPlan, found: FoundTopic, around: TopicSurr
   return {
     misfits: [...judgePartitions(plan, found.partitions, around.acceptedPartitions), ...settings, ...copies.misfits],
     risks: copies.risks,
+    longerMs: longerThanPlanned(plan, found),
   };
 }
 

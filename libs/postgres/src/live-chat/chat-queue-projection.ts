@@ -143,6 +143,28 @@ const WRITE = `
   select 1`;
 
 /**
+ * Locks the queues before their chats, as the fold does. A chat that was changed meanwhile is judged again as it is by
+ * then.
+ */
+const PRUNE = `
+  with old as (
+    select org_id, conversation_id from waiting_conversations
+    where waiting_since < $1 and (due_at is null or due_at > $2)
+    order by waiting_since limit $3
+  ), queues as (
+    select org_id from chat_queues where org_id in (select org_id from old) order by org_id for update
+  ), gone as (
+    delete from waiting_conversations w using old, queues q
+    where w.org_id = old.org_id and w.conversation_id = old.conversation_id and w.org_id = q.org_id
+      and w.waiting_since < $1 and (w.due_at is null or w.due_at > $2)
+    returning w.org_id
+  ), counted as (
+    update chat_queues q set waiting = q.waiting - chats
+    from (select org_id, count(*)::int as chats from gone group by org_id) left_by where q.org_id = left_by.org_id
+  )
+  select count(*)::int as pruned from gone`;
+
+/**
  * Folds the log into the orgs' queues of waiting conversations, and stores the offset with them. Sweeps may claim
  * alerts and settings may change at the same time, so it locks queues and conversations while it folds them.
  */
@@ -173,6 +195,16 @@ export class ChatQueueProjection {
   /** Returns the offset up to which each partition of the log is folded. */
   async foldedUpTo(topic: string): Promise<ReadonlyMap<number, number>> {
     return projectedUpTo(this.store, CHAT_QUEUE_PROJECTION, topic);
+  }
+
+  /**
+   * Removes chats that began to wait before that time: the event that ends their wait never came. A chat stays while
+   * its alert is due at `now`, until a sweep has raised it.
+   * @returns the number of removed chats, at most `limit`
+   */
+  async prune(before: Date, now: Date, limit: number): Promise<number> {
+    const [outcome] = await this.store.query<{ pruned: number }>(PRUNE, [before, now, limit]);
+    return outcome?.pruned ?? 0;
   }
 
   /** Moves the offset alone, because most of the log concerns no queue. */

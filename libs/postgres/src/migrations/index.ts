@@ -47,6 +47,7 @@ import { EndsOfVersions1700000000111 } from './0111-ends-of-versions.js';
 import { RareReads1700000000112 } from './0112-rare-reads.js';
 import { EndedActivations1700000000113 } from './0113-ended-activations.js';
 import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
+import { OldestChats1700000000116 } from './0116-oldest-chats.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -98,4 +99,5 @@ export const MIGRATIONS = [
   RareReads1700000000112,
   EndedActivations1700000000113,
   LastingBacklogs1700000000115,
+  OldestChats1700000000116,
 ];

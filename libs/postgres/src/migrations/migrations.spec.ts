@@ -71,6 +71,7 @@ describe('the migrations', () => {
       'RareReads1700000000112 84209cb3d3c7',
       'EndedActivations1700000000113 71a5805bce3e',
       'LastingBacklogs1700000000115 9ea9ff954496',
+      'OldestChats1700000000116 ab75bc715259',
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import { OperatorError, type OrgId, type RetrySchedule } from '#libs/domain';
+import type { Network, Ports } from '../networks/index.js';
 
 /** How clients of Kafka authenticate. */
 export const KAFKA_SASL = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const;
@@ -49,12 +50,9 @@ export interface Config {
   readonly auditRetentionMs: number;
   readonly sweepIntervalMs: number;
   readonly allowHttpUrls: boolean;
-  /** CIDRs; checked by the webhook transport. */
-  readonly allowedPrivateNetworks: string;
-  /** CIDRs; checked by the webhook transport. */
-  readonly deniedNetworks: string;
-  /** Ports and ranges of ports; checked by the webhook transport. */
-  readonly allowedPorts: string;
+  readonly allowedPrivateNetworks: readonly Network[];
+  readonly deniedNetworks: readonly Network[];
+  readonly allowedPorts: Ports;
   readonly egressProxy: string | null;
   /** `<id>:<base64 of 32 bytes>`, comma-separated; the first encrypts, all decrypt. */
   readonly secretEncryptionKeys: string;
@@ -83,8 +81,7 @@ export interface Config {
   readonly portalAccent: string | null;
   /** The organization that gets operational events. */
   readonly operationsOrgId: OrgId | null;
-  /** CIDRs; read by the api. */
-  readonly trustedProxies: string;
+  readonly trustedProxies: readonly Network[];
   readonly logLevel: string;
   readonly otlpEndpoint: string | null;
 }

@@ -38,9 +38,12 @@ describe('loadConfig', () => {
       retentionMs: 30 * 86_400_000,
       sweepIntervalMs: 5_000,
       allowHttpUrls: false,
-      allowedPrivateNetworks: '',
-      deniedNetworks: '',
-      allowedPorts: '443,1024-65535',
+      allowedPrivateNetworks: [],
+      deniedNetworks: [],
+      allowedPorts: [
+        { first: 443, last: 443 },
+        { first: 1_024, last: 65_535 },
+      ],
       secretEncryptionKeys: KEY,
       rateLimitPerSecond: 100,
       rateLimitBytesPerSecond: 4 * 1_024 ** 2,
@@ -95,7 +98,7 @@ describe('loadConfig', () => {
       retentionMs: 7 * 86_400_000,
       sweepIntervalMs: 500,
       allowHttpUrls: true,
-      allowedPrivateNetworks: '127.0.0.0/8',
+      allowedPrivateNetworks: [{ cidr: '127.0.0.0/8' }],
       rateLimitPerSecond: 7,
       rateLimitBytesPerSecond: 512 * 1_024,
       maxPendingIngestBytes: 1_024 ** 3,
@@ -147,6 +150,7 @@ describe('loadConfig', () => {
     ['EGRESS_PROXY', 'http://gapless:100%@localhost:4750'],
     ['KAFKA_BROKERS', 'kafka'],
     ['KAFKA_BROKERS', 'kafka:9092,'],
+    ['KAFKA_BROKERS', 'kafka:90920'],
     ['PORTAL_ORIGINS', 'https://app.example.com/'],
     ['PORTAL_ORIGINS', 'app.example.com'],
     ['PORTAL_ORIGINS', '*'],
@@ -168,6 +172,7 @@ describe('loadConfig', () => {
     ['SECRET_ENCRYPTION_KEYS', 'first:c2hvcnQ='],
     ['SECRET_ENCRYPTION_KEYS', Buffer.alloc(32).toString('base64')],
     ['SECRET_ENCRYPTION_KEYS', `${KEY},`],
+    ['SECRET_ENCRYPTION_KEYS', `${KEY}, first:${Buffer.alloc(32, 2).toString('base64')}`],
     ['RATE_LIMIT', '100'],
     ['RATE_LIMIT', '100/m'],
     ['RATE_LIMIT_BYTES', '8MiB'],
@@ -176,11 +181,34 @@ describe('loadConfig', () => {
     ['MAX_PENDING_INGEST', '4MiB'],
     ['MAX_PENDING_INGEST', '128'],
     ['DNS_SERVERS', '127.0.0.1'],
+    ['DNS_SERVERS', 'dns.example.com:53'],
+    ['DNS_SERVERS', '127.0.0.1:65536'],
+    ['ALLOWED_PRIVATE_NETWORKS', 'all'],
+    ['DENIED_NETWORKS', '10.0.0.0'],
+    ['DENIED_NETWORKS', '10.0.0.0/8, 10.0.0.0/33'],
+    ['TRUSTED_PROXIES', '10.0.0.1'],
+    ['ALLOWED_PORTS', '0'],
+    ['ALLOWED_PORTS', '443,70000'],
+    ['ALLOWED_PORTS', '9-1'],
     ['SMTP_URL', 'https://mail.example.com'],
     ['PUBLIC_URL', 'gapless.example.com'],
     ['LOG_LEVEL', 'loud'],
   ])('refuses %s=%s', (name, text) => {
     expect(problemsOf({ ...REQUIRED, [name]: text })).toEqual([expect.stringMatching(`^${name}=`)]);
+  });
+
+  it('refuses files that are not there, and folders', () => {
+    const files = {
+      KAFKA_CA_FILE: '/missing/ca.pem',
+      KAFKA_CERT_FILE: import.meta.dirname,
+      KAFKA_KEY_FILE: '/missing',
+    };
+    const problems = problemsOf({ ...REQUIRED, KAFKA_TLS: 'true', ...files });
+    expect(problems).toEqual(
+      Object.keys(files).map((name) => expect.stringMatching(`^${name}=.* file that can be read`)),
+    );
+    const there = { KAFKA_TLS: 'true', KAFKA_CA_FILE: import.meta.filename };
+    expect(loadConfig({ ...REQUIRED, ...there })).toMatchObject({ kafkaCaFile: import.meta.filename });
   });
 
   it.each([

@@ -1,7 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { RetrySchedule } from '#libs/domain';
 import { parseDuration } from './duration.js';
 
 /** These parsers read the texts of settings; they return `undefined` for invalid texts. */
+
+/** Returns `undefined` for a text that the parser refuses with a RangeError. */
+export function unlessRefused<Value>(parse: () => Value): Value | undefined {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the path as it is if there is a file that this process can read. */
+export function parseFile(path: string): string | undefined {
+  try {
+    readFileSync(path);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
 
 export function parseBoolean(text: string): boolean | undefined {
   return text === 'true' ? true : text === 'false' ? false : undefined;
@@ -37,9 +59,21 @@ export function parseSchedule(text: string): RetrySchedule | undefined {
   return delays.length <= 20 && delays.every((delay) => delay !== undefined) ? delays : undefined;
 }
 
+const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:,]+)):(\d{1,5})$/;
+
 export function parseHostPorts(text: string): readonly string[] | undefined {
   const entries = text.split(',').map((entry) => entry.trim());
-  return entries.every((entry) => /^(\[[0-9a-fA-F:.]+\]|[^\s:,]+):\d{1,5}$/.test(entry)) ? entries : undefined;
+  return entries.every((entry) => Number(HOST_PORT.exec(entry)?.[3]) <= 65_535) ? entries : undefined;
+}
+
+/** Parses addresses with ports. Names are refused, since nothing could look them up. */
+export function parseAddressPorts(text: string): readonly string[] | undefined {
+  const entries = parseHostPorts(text);
+  const isAddress = (entry: string) => {
+    const [, ipv6 = '', ipv4 = ''] = HOST_PORT.exec(entry) ?? [];
+    return isIPv6(ipv6) || isIPv4(ipv4);
+  };
+  return entries?.every(isAddress) === true ? entries : undefined;
 }
 
 /** Parses `<n>/s`. */
@@ -66,10 +100,14 @@ export function parseByteRate(text: string): number | undefined {
   return size === undefined ? undefined : parseSize(size);
 }
 
+/** Also refuses an id that comes twice: one of its keys could not decrypt what it has encrypted. */
 export function parseEncryptionKeys(text: string): string | undefined {
+  const ids = new Set<string>();
   const valid = text.split(',').every((entry) => {
-    const [id, key, ...rest] = entry.trim().split(':');
-    return rest.length === 0 && /^[\w-]{1,32}$/.test(id ?? '') && Buffer.from(key ?? '', 'base64').length === 32;
+    const [id = '', key = '', ...rest] = entry.trim().split(':');
+    const isNew = !ids.has(id);
+    ids.add(id);
+    return isNew && rest.length === 0 && /^[\w-]{1,32}$/.test(id) && Buffer.from(key, 'base64').length === 32;
   });
   return valid ? text : undefined;
 }

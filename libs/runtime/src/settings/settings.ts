@@ -2,12 +2,15 @@ import { parseOrgId, type OrgId } from '#libs/domain';
 import { KAFKA_SASL, type Config } from './config.js';
 import { parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
+import { parseNetworks, parsePorts, type Network, type Ports } from '../networks/index.js';
 import { STAGE_NAMES, STAGES } from '../stages.js';
 import {
   parseAccent,
+  parseAddressPorts,
   parseBoolean,
   parseByteRate,
   parseEncryptionKeys,
+  parseFile,
   parseHostPorts,
   parseInteger,
   parseOrigins,
@@ -16,6 +19,7 @@ import {
   parseSize,
   parseUrl,
   parseUrls,
+  unlessRefused,
 } from './setting-values.js';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -55,6 +59,16 @@ function integer(name: string, fallback: number, min: number, max: number, meani
 
 function optionalText(name: string, expected: string, meaning: string): Setting<string | null> {
   return setting<string | null>(name, ABSENT, expected, (text) => text, meaning);
+}
+
+function optionalFile(name: string, meaning: string): Setting<string | null> {
+  return setting<string | null>(name, ABSENT, 'the path of a file that can be read', parseFile, meaning);
+}
+
+function networks(name: string, meaning: string): Setting<readonly Network[]> {
+  const expected = 'CIDR blocks such as 10.0.0.0/8 or fd00::/8, comma-separated';
+  const parse = (text: string) => unlessRefused(() => parseNetworks(text));
+  return setting<readonly Network[]>(name, { kind: 'absent', value: [] }, expected, parse, meaning);
 }
 
 function duration(name: string, fallback: string, meaning: string): Setting<number> {
@@ -135,17 +149,12 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     false,
     'whether to connect to the brokers with TLS, which checks their certificates and names',
   ),
-  kafkaCaFile: optionalText(
+  kafkaCaFile: optionalFile(
     'KAFKA_CA_FILE',
-    'a path',
     'PEM file of the authorities that sign the brokers’ certificates; if unset, those of Node',
   ),
-  kafkaCertFile: optionalText(
-    'KAFKA_CERT_FILE',
-    'a path',
-    'PEM file of the client certificate, if the brokers require one',
-  ),
-  kafkaKeyFile: optionalText('KAFKA_KEY_FILE', 'a path', 'PEM file of its private key'),
+  kafkaCertFile: optionalFile('KAFKA_CERT_FILE', 'PEM file of the client certificate, if the brokers require one'),
+  kafkaKeyFile: optionalFile('KAFKA_KEY_FILE', 'PEM file of its private key'),
   kafkaSasl: setting<(typeof KAFKA_SASL)[number] | null>(
     'KAFKA_SASL',
     ABSENT,
@@ -228,25 +237,19 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     false,
     'allows endpoints without TLS; for development and tests only; on with the embedded servers',
   ),
-  allowedPrivateNetworks: setting(
+  allowedPrivateNetworks: networks(
     'ALLOWED_PRIVATE_NETWORKS',
-    { kind: 'absent', value: '' },
-    'CIDRs',
-    (text) => text,
     'CIDRs that endpoints may be in; for development and tests only; loopback with the embedded servers',
   ),
-  deniedNetworks: setting(
+  deniedNetworks: networks(
     'DENIED_NETWORKS',
-    { kind: 'absent', value: '' },
-    'CIDRs',
-    (text) => text,
     'CIDRs that no endpoint may be in, such as your own public ranges; private ones need no entry',
   ),
-  allowedPorts: setting(
+  allowedPorts: setting<Ports>(
     'ALLOWED_PORTS',
     byDefault('443,1024-65535'),
-    'ports and ranges of ports, comma-separated',
-    (text) => text,
+    'ports and ranges of ports such as 443,1024-65535',
+    (text) => unlessRefused(() => parsePorts(text)),
     'the ports that endpoints may use; `ALLOW_HTTP_URLS` adds 80',
   ),
   egressProxy: secret(
@@ -260,7 +263,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     setting(
       'SECRET_ENCRYPTION_KEYS',
       REQUIRED,
-      '<id>:<base64 of 32 bytes>, comma-separated (make one with: openssl rand -base64 32)',
+      '<id>:<base64 of 32 bytes>, comma-separated, each id once (make a key with: openssl rand -base64 32)',
       parseEncryptionKeys,
       '`<id>:<base64 of 32 bytes>,…`; the first encrypts, all decrypt; generated for the embedded servers',
     ),
@@ -343,7 +346,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'DNS_SERVERS',
     { kind: 'absent', value: [] },
     'ip:port, comma-separated',
-    parseHostPorts,
+    parseAddressPorts,
     "`ip:port,…`, the servers that resolve endpoint hosts; if unset, the system's",
   ),
   smtpUrl: secret(
@@ -391,11 +394,8 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     parseOrgId,
     'the organization that gets events about the endpoints of all organizations; if unset, none does',
   ),
-  trustedProxies: setting(
+  trustedProxies: networks(
     'TRUSTED_PROXIES',
-    { kind: 'absent', value: '' },
-    'CIDRs',
-    (text) => text,
     'CIDRs of the proxies before the api, whose `X-Forwarded-For` and `X-Forwarded-Proto` count',
   ),
   logLevel: setting(

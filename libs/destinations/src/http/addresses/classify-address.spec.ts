@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { formatIp, parseNetworks } from '#libs/runtime';
 import { classifyAddress } from './classify-address.js';
-import { formatIp } from './ip-bytes.js';
-import { parseNetworks } from './networks.js';
 
 /** Address, the block that refuses it, and why nobody may have a webhook sent there. */
 const REFUSED: readonly (readonly [address: string, block: string, why: string])[] = [

@@ -1,6 +1,5 @@
+import { contains, networkOf, parseIp, type IpBytes, type Network } from '#libs/runtime';
 import { embeddedIpv4 } from './embedded-ipv4.js';
-import { contains, parseIp, type IpBytes } from './ip-bytes.js';
-import { networkOf, type Network } from './networks.js';
 import { BLOCKS_IPV4, BLOCKS_IPV6 } from './special-purpose-blocks.js';
 
 /** Whether a webhook may be sent to an address (contract 6.5). */

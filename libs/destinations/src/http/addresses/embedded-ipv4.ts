@@ -1,4 +1,4 @@
-import type { IpBytes } from './ip-bytes.js';
+import type { IpBytes } from '#libs/runtime';
 
 /** An IPv4 address inside an IPv6 address, and the form that puts it there. */
 export interface EmbeddedIpv4 {

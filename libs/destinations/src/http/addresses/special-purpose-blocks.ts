@@ -1,4 +1,4 @@
-import { parseBlock, type Block } from './ip-bytes.js';
+import { parseBlock, type Block } from '#libs/runtime';
 
 /**
  * A block, whether webhooks may be sent there, and the reason. If several blocks hold an address, the smallest one

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { systemClock } from '#libs/domain';
+import { parseNetworks } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { freePort } from '../../../../../test/support/free-port.js';
-import { parseNetworks } from '../addresses/index.js';
 import { createResolver } from '../resolver.js';
 import {
   makeCertificates,

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
 import { systemClock, type OAuth2Client } from '#libs/domain';
+import { parseNetworks } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
-import { parseNetworks } from '../addresses/index.js';
 import type { PushOutcome, PushRequest } from '../push/push-attempt.js';
 import { createPushClient, type PostedNow } from '../push/push-client.js';
 import { createResolver } from '../resolver.js';

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
+import { parseNetworks } from '#libs/runtime';
 import { aDueAttempt } from '../../../../../test/support/due-attempts.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
-import { parseNetworks } from '../addresses/index.js';
 import { HttpDestination } from '../http-destination.js';
 import { AccessTokens } from '../oauth/access-tokens.js';
 import { createResolver } from '../resolver.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
-import { parseNetworks } from '../addresses/index.js';
+import { parseNetworks } from '#libs/runtime';
 import { createResolver } from '../resolver.js';
 import { reset, startReceiver, type TestReceiver } from '../testing/receiver.js';
 import type { Connection } from './connection.js';

@@ -2,7 +2,7 @@ import { connect as connectTcp, type LookupFunction, type Socket } from 'node:ne
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { Client, type buildConnector, type Dispatcher } from 'undici';
 import type { Clock } from '#libs/domain';
-import type { Network } from '../addresses/index.js';
+import type { Network } from '#libs/runtime';
 import { loadCertificate } from '../certificates/client-certificate.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';

@@ -2,8 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/gl
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#libs/domain';
-import { parseNetworks } from '../addresses/index.js';
-import { parsePorts } from '../ports.js';
+import { parseNetworks, parsePorts } from '#libs/runtime';
 import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
 import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';

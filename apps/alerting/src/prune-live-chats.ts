@@ -1,17 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertOutbox } from '#libs/postgres';
+import { AlertOutbox, ChatQueueProjection } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
 const PRUNE_EVERY_MS = 600_000;
 const BATCH = 1_000;
 
-/** Deletes alerts that are older than the events of the feed. */
+/** Deletes alerts and waiting chats that are older than the events of the feed. */
 @Injectable()
-export class PruneAlerts extends RegularWork {
+export class PruneLiveChats extends RegularWork {
   constructor(
     private readonly outbox: AlertOutbox,
+    private readonly queues: ChatQueueProjection,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -20,8 +21,10 @@ export class PruneAlerts extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    const before = new Date(this.clock.now() - this.config.retentionMs);
+    const now = new Date(this.clock.now());
+    const before = new Date(now.getTime() - this.config.retentionMs);
     while (!signal.aborted && (await this.outbox.prune(before, BATCH)) === BATCH);
+    while (!signal.aborted && (await this.queues.prune(before, now, BATCH)) === BATCH);
   }
 
   protected failed(error: unknown): void {

@@ -1,6 +1,6 @@
 import { contains, parseBlock, type Block, type IpBytes } from './ip-bytes.js';
 
-/** A network that is allowed though it is not public: one entry of `ALLOWED_PRIVATE_NETWORKS`. */
+/** One entry of `ALLOWED_PRIVATE_NETWORKS`, `DENIED_NETWORKS` or `TRUSTED_PROXIES`. */
 export interface Network extends Block {
   /** The entry as written: `10.0.0.0/8`. */
   readonly cidr: string;

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { OrgId } from '#libs/domain';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import type { Store } from '../connection/store.js';
+import { aTestStore } from '../testing/a-test-store.js';
+import { ChatQueueProjection } from './chat-queue-projection.js';
+
+const NOW = new Date('2026-06-01T12:00:00Z');
+const DAY_MS = 86_400_000;
+const BEFORE = new Date(NOW.getTime() - 30 * DAY_MS);
+
+let store: Store;
+let drop: () => Promise<void>;
+let projection: ChatQueueProjection;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+  projection = new ChatQueueProjection(store);
+});
+
+afterAll(() => drop());
+
+beforeEach(() => store.query('truncate waiting_conversations, chat_queues'));
+
+/** A queue with chats of these ages in days, named by them. All had their alerts, unless the stage says otherwise. */
+async function aQueue(daysAgo: readonly number[], stage: 0 | 1 | 2 = 2): Promise<OrgId> {
+  const orgId = anOrgId();
+  await store.query('insert into chat_queues values ($1, $2, 1, 60, 300)', [orgId, daysAgo.length]);
+  await store.query(
+    `insert into waiting_conversations (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage,
+       first_due_at, second_due_at, snapshot)
+     select $1, 'cnv_' || days, 'evt_' || days, 0, 1, since, $2, since + interval '1 minute', since + interval '5 minutes', '{}'
+     from unnest($3::float8[]) as chat(days), lateral (select $4::timestamptz - days * interval '1 day' as since) at`,
+    [orgId, stage, daysAgo, NOW],
+  );
+  return orgId;
+}
+
+/** The chats of the queue, and how many it counts. */
+async function queueOf(orgId: OrgId): Promise<readonly [chats: readonly string[], counted: number]> {
+  const chats = await store.query<{ conversation_id: string }>(
+    'select conversation_id from waiting_conversations where org_id = $1 order by waiting_since',
+    [orgId],
+  );
+  const [queue] = await store.query<{ waiting: number }>('select waiting from chat_queues where org_id = $1', [orgId]);
+  return [chats.map((chat) => chat.conversation_id), queue!.waiting];
+}
+
+describe('chats that wait for longer than the retention', () => {
+  it('leave their queues, the oldest first, so many at a time', async () => {
+    const [one, other] = [await aQueue([40, 33, 29]), await aQueue([35, 1])];
+    expect(await projection.prune(BEFORE, NOW, 2)).toBe(2);
+    expect([await queueOf(one), await queueOf(other)]).toEqual([
+      [['cnv_33', 'cnv_29'], 2],
+      [['cnv_1'], 1],
+    ]);
+    expect(await projection.prune(BEFORE, NOW, 2)).toBe(1);
+    expect(await projection.prune(BEFORE, NOW, 2)).toBe(0);
+    expect(await queueOf(one)).toEqual([['cnv_29'], 1]);
+  });
+
+  it('stay until they have the alert that is due', async () => {
+    const orgId = await aQueue([40], 1);
+    expect(await projection.prune(BEFORE, NOW, 2)).toBe(0);
+    await store.query('update waiting_conversations set stage = 2');
+    expect(await projection.prune(BEFORE, NOW, 2)).toBe(1);
+    expect(await queueOf(orgId)).toEqual([[], 0]);
+  });
+
+  it('are counted once when the fold removes them at the same time, and stay when they enter the queue again', async () => {
+    const orgId = await aQueue([40, 35, 33]);
+    const pruned = await store.transaction(async (runner) => {
+      await runner.query('select from chat_queues where org_id = $1 for update', [orgId]);
+      const pruning = projection.prune(BEFORE, NOW, 10);
+      await eventually(async () => {
+        const waiting = await store.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(waiting).toHaveLength(1);
+      });
+      await runner.query(`delete from waiting_conversations where conversation_id = 'cnv_40'`);
+      await runner.query(`update waiting_conversations set waiting_since = $1 where conversation_id = 'cnv_35'`, [NOW]);
+      await runner.query('update chat_queues set waiting = waiting - 1 where org_id = $1', [orgId]);
+      return { pruning };
+    });
+    expect(await pruned.pruning).toBe(1);
+    expect(await queueOf(orgId)).toEqual([['cnv_35'], 1]);
+  });
+});
