@@ -194,4 +194,15 @@ describe('the manifests for Kubernetes', () => {
       }),
     );
   });
+
+  it('let the stages that send pushes reach the internet: the api asks the callbacks of agents', () => {
+    const [pushes, ...more] = ofKind('NetworkPolicy').filter((policy) => JSON.stringify(policy).includes('0.0.0.0/0'));
+    expect(more).toEqual([]);
+    expect(pushes?.['spec']).toMatchObject({
+      podSelector: {
+        matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['api', 'dispatcher'] }],
+      },
+      policyTypes: ['Egress'],
+    });
+  });
 });

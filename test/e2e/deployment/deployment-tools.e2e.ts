@@ -156,6 +156,16 @@ describe('the Helm chart', () => {
     },
   );
 
+  itUnless(LACKS.kubernetesTools, 'lets the stages that send pushes reach the internet', async () => {
+    const policy = named(objectsIn(await chart(REQUIRED)), 'NetworkPolicy', 'mine-pushes');
+    expect(policy?.['spec']).toMatchObject({
+      podSelector: {
+        matchLabels: { 'app.kubernetes.io/instance': 'mine' },
+        matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['api', 'dispatcher'] }],
+      },
+    });
+  });
+
   itUnless(LACKS.kubernetesTools, 'migrates every database, with the files that the urls name', async () => {
     const oneAccount = {
       'secrets.more.postgres-ca': 'PEM',
