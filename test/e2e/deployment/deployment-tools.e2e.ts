@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
@@ -76,6 +76,7 @@ describe('the manifests', () => {
     const manifests = await run('kustomize', 'build', 'docker/kubernetes');
     await checkManifests(manifests);
     await expect(checkManifests(manifests.replace('replicas:', 'replica:'))).rejects.toThrow('replica');
+    await checkManifests(readFileSync(join(ROOT, 'docker/kubernetes/command.example.yaml'), 'utf8'));
   });
 });
 
