@@ -131,6 +131,20 @@ describe('the manifests for Kubernetes', () => {
     expect(namespaces).toEqual([namespace.name, namespace.name]);
   });
 
+  it.each([
+    ['On Kubernetes: docker/kubernetes', ['secrets.example.yaml', 'kubectl apply -k']],
+    ['With Helm: docker/helm', ['that Secret', 'helm install']],
+  ])('are installed in an order in which each step finds what it needs: %s', (heading, later) => {
+    const [, section = ''] = readText('docs/containers.md').split(`\n## ${heading}\n`);
+    const [steps = ''] = /^1\. [^]*?\n\n/m.exec(section) ?? [];
+    const order = ['TRUSTED_PROXIES', 'namespace.yaml', ...later, 'keys create', 'Ingress to the Service'];
+    const places = order.map((step) => steps.indexOf(step));
+    expect(places).toEqual(places.filter((place) => place >= 0).sort((a, b) => a - b));
+    expect(steps.indexOf('create the accounts')).toBeLessThan(steps.indexOf(later[1]!));
+    expect(steps).toContain('create the accounts');
+    expect(steps).not.toContain('--create-namespace');
+  });
+
   describe.each(workloads.map((workload) => [workload.metadata.name, workload] as const))('%s', (_name, { spec }) => {
     const pod = spec.template.spec;
 
