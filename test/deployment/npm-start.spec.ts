@@ -8,10 +8,18 @@ function start(...args: readonly string[]) {
 }
 
 describe('npm start', () => {
-  it.each([['--help'], ['-h'], ['api', '--help']])('says what it does: %s %s', (...args) => {
+  it.each([['--help'], ['-h'], ['api', '--help'], ['servers', '--help']])('says what it does: %s %s', (...args) => {
     const { status, stdout, stderr } = start(...args);
     expect([status, stderr]).toEqual([0, '']);
-    for (const word of ['PORT', 'DATA_DIR', 'credentials.json', 'docs/settings.md', 'npm run cluster', 'sequencer']) {
+    for (const word of [
+      'PORT',
+      'DATA_DIR',
+      'credentials.json',
+      'docs/settings.md',
+      'npm run cluster',
+      'sequencer',
+      'servers',
+    ]) {
       expect(stdout).toContain(word);
     }
   });
@@ -21,6 +29,7 @@ describe('npm start', () => {
     ['everything', 'There is no stage "everything".'],
     ['api --port', 'There is no option "--port".'],
     ['standalone 4000', 'There is no option "4000".'],
+    ['servers api', 'There is no option "api".'],
   ])('starts nothing with %s', (args, message) => {
     const { status, stdout, stderr } = start(...args.split(' '));
     expect([status, stdout]).toEqual([1, '']);

@@ -2,6 +2,7 @@ import { explain } from '#libs/domain';
 import { HealthBoard, stopSignal } from '#libs/runtime';
 import { checkStart } from './check-start.js';
 import { dataDirOf } from './data-dir.js';
+import { runServers } from './run-servers.js';
 import { StageThread } from './stage-thread.js';
 import { startServers, type Server } from './start-servers.js';
 
@@ -16,6 +17,10 @@ async function run(servers: Server[]): Promise<void> {
   await checkStart(process.env, dataDir);
   print(`Gapless is starting; its data is in ${dataDir}`);
   const started = startServers({ servers, dataDir, print, signal });
+  if (process.argv[2] === 'servers') {
+    await runServers(await started, { servers, dataDir, print, signal });
+    return;
+  }
   // The stages load while the servers start, because both take long.
   const health = new HealthBoard();
   const pushing = new StageThread(health);

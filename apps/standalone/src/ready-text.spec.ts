@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readyText } from './ready-text.js';
+import { readyText, serversText } from './ready-text.js';
 
 const URL = 'http://localhost:3000';
 const config = { allowHttpUrls: false, allowedPrivateNetworks: [] };
@@ -12,10 +12,14 @@ describe('the text of a start', () => {
     expect(readyText(URL, config, { path: "/srv/Ada's data", isNamed: true })).toContain(
       String.raw`export DATA_DIR='/srv/Ada'\''s data'`,
     );
+    expect(serversText({ path: '/srv/gapless', isNamed: true })).toMatch(
+      /export DATA_DIR=\/srv\/gapless\n +npm run -s gapless -- repair/,
+    );
   });
 
   it('names no folder that the commands find by themselves, or do not need', () => {
     expect(readyText(URL, config, { path: '/here/.data', isNamed: false })).not.toContain('DATA_DIR');
+    expect(serversText({ path: '/here/.data', isNamed: false })).not.toContain('DATA_DIR');
     expect(readyText(URL, config, null)).not.toMatch(/DATA_DIR|credentials/);
   });
 });

@@ -34,7 +34,7 @@ export function readyText(url: string, config: Rules, data: DataFolder | null): 
   lines.push(
     '',
     '  Try in another terminal:',
-    ...(data?.isNamed === true ? [`    export DATA_DIR=${quoted(data.path)}`] : []),
+    ...(data === null ? [] : dataDirLines(data)),
     '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
     '    npm run -s gapless -- emit      # emits an event',
     '    npm run -s gapless -- tail      # follows the log',
@@ -43,6 +43,28 @@ export function readyText(url: string, config: Rules, data: DataFolder | null): 
     '',
   );
   return lines.join('\n');
+}
+
+/** The text that is printed once the servers run without stages. */
+export function serversText(data: DataFolder): string {
+  return [
+    '',
+    'The servers are ready. No stage runs.',
+    '',
+    `  credentials       ${join(data.path, 'credentials.json')}`,
+    '',
+    '  In another terminal:',
+    ...dataDirLines(data),
+    '    npm run -s gapless -- repair    # shows what Kafka or Postgres lost',
+    '',
+    '  Ctrl-C stops them.',
+    '',
+  ].join('\n');
+}
+
+/** The line that other commands need before they find the folder. */
+function dataDirLines({ path, isNamed }: DataFolder): readonly string[] {
+  return isNamed ? [`    export DATA_DIR=${quoted(path)}`] : [];
 }
 
 /** Returns a path as a shell takes it. */

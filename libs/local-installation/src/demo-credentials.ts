@@ -71,8 +71,21 @@ export async function writeCredentials(
     kafka_brokers: reachable.kafka_brokers,
     database_url: reachable.database_url,
   };
-  // Rename it into place, so that a process that waits for the file never reads half of it.
+  await replace(path, credentials);
+  return credentials;
+}
+
+/** Writes the addresses of the servers to the file, for the command line. Everything else in it stays. */
+export async function writeAddresses(
+  dataDir: string,
+  addresses: Pick<Credentials, 'kafka_brokers' | 'database_url'>,
+): Promise<void> {
+  const path = join(dataDir, 'credentials.json');
+  await replace(path, { ...(await readEarlier(path)), ...addresses });
+}
+
+/** Renames the file into place, so that a process that waits for it never reads half of it. */
+async function replace(path: string, credentials: Partial<Credentials>): Promise<void> {
   await writeFile(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   await rename(`${path}.new`, path);
-  return credentials;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
@@ -76,6 +76,7 @@ describe('the manifests', () => {
     const manifests = await run('kustomize', 'build', 'docker/kubernetes');
     await checkManifests(manifests);
     await expect(checkManifests(manifests.replace('replicas:', 'replica:'))).rejects.toThrow('replica');
+    await checkManifests(readFileSync(join(ROOT, 'docker/kubernetes/command.example.yaml'), 'utf8'));
   });
 });
 
@@ -155,6 +156,16 @@ describe('the Helm chart', () => {
       expect(ports.map(({ port }) => port)).toEqual([53, 9093, 9094, 5432, 587]);
     },
   );
+
+  itUnless(LACKS.kubernetesTools, 'lets the stages that send pushes reach the internet', async () => {
+    const policy = named(objectsIn(await chart(REQUIRED)), 'NetworkPolicy', 'mine-pushes');
+    expect(policy?.['spec']).toMatchObject({
+      podSelector: {
+        matchLabels: { 'app.kubernetes.io/instance': 'mine' },
+        matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['api', 'dispatcher'] }],
+      },
+    });
+  });
 
   itUnless(LACKS.kubernetesTools, 'migrates every database, with the files that the urls name', async () => {
     const oneAccount = {

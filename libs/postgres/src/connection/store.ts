@@ -40,6 +40,15 @@ const SESSION = [
   'set lock_timeout = 0; set statement_timeout = 0',
 ].join('; ');
 
+/**
+ * Whether there is a table of migrations. The first migrations make it before they let `gapless_writer` read it, so until
+ * then it does not count for an account in that role.
+ */
+const MIGRATIONS_READY_SQL = `
+  select t is not null and (has_table_privilege(t, 'select') or not exists (
+    select from pg_roles where rolname = 'gapless_writer' and pg_has_role(oid, 'member'))) as is_ready
+  from to_regclass('migrations') t`;
+
 /** Starts a transaction for one org in one round trip. An OrgId is a UUID, so it is safe in the text. */
 function asTenant(orgId: OrgId, becomes: string): string {
   return `begin; ${becomes}set local gapless.org_id = '${orgId}'`;
@@ -501,11 +510,9 @@ export class Store {
   /** Returns the names of the missing migrations, in order. */
   async pendingMigrations(): Promise<readonly string[]> {
     return this.#withMigrations(async (dataSource) => {
-      const [found] = await dataSource.query<{ is_there: boolean }[]>(
-        `select to_regclass('migrations') is not null as is_there`,
-      );
+      const [found] = await dataSource.query<{ is_ready: boolean }[]>(MIGRATIONS_READY_SQL);
       const done =
-        found?.is_there === true ? await dataSource.query<{ name: string }[]>('select name from migrations') : [];
+        found?.is_ready === true ? await dataSource.query<{ name: string }[]>('select name from migrations') : [];
       const names = new Set(done.map(({ name }) => name));
       return MIGRATIONS.map((migration) => new migration().name).filter((name) => !names.has(name));
     });
