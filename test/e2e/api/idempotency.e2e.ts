@@ -184,6 +184,43 @@ it('rotateWebhookSecret whose process ended before it stored its answer keeps bo
   expect(other['secret']).not.toBe(first['secret']);
 });
 
+describe('a repeat whose answer was lost, after the secret was rotated by another request', () => {
+  const storedSecret = async (id: string) => {
+    const [row] = await suite.app.app
+      .get(Store)
+      .query<{ secret: Buffer }>('select secret_ciphertext as secret from endpoints where id = $1', [id]);
+    return row?.secret.toString('hex');
+  };
+
+  it.each([
+    ['rotateWebhookSecret', ({ endpointId }: Named) => posting(`${WEBHOOKS}/${endpointId}/rotate-secret`, {}), 200],
+    ['createWebhook', asked('createWebhook'), 201],
+  ])('%s is a conflict, and leaves the newer secret', async (name, ask, status) => {
+    const org = await anOrg();
+    const request = keyed({ ...ask(org.named), key: org.key }, `late ${name}`);
+    const { id } = await suite.data<{ id: string }>(request, status);
+    await loseAnswer(`late ${name}`);
+    const rotate = keyed({ ...posting(`${WEBHOOKS}/${id}/rotate-secret`, {}), key: org.key }, `newer ${name}`);
+    await suite.data(rotate, 200);
+    const newer = await storedSecret(id);
+    for (let repeat = 0; repeat < 2; repeat++) {
+      const refused = await suite.refusal(request);
+      expect([refused.status, refused.code]).toEqual([409, 'idempotency_conflict']);
+      expect(await storedSecret(id)).toBe(newer);
+    }
+  });
+});
+
+it('createWebhook whose answer was lost creates no second endpoint after the first one was deleted', async () => {
+  const org = await anOrg();
+  const request = keyed({ ...asked('createWebhook')(org.named), key: org.key }, 'late after deletion');
+  const { id } = await suite.data<{ id: string }>(request, 201);
+  await loseAnswer('late after deletion');
+  expect((await suite.ask({ key: org.key, method: 'DELETE', path: `${WEBHOOKS}/${id}` })).status).toBe(204);
+  expect((await suite.refusal(request)).code).toBe('idempotency_conflict');
+  expect(await listed(org, WEBHOOKS)).not.toContain(id);
+});
+
 it('createApiKey whose process ended before it stored its answer has one key, and shows it again', async () => {
   const org = await anOrg();
   const request = keyed({ ...asked('createApiKey')(org.named), key: org.key }, 'ended createApiKey');

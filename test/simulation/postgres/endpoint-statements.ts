@@ -126,7 +126,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
     name: 'note who changed it',
     domain: null,
     sign: /^\s*insert into audit_log/,
-    act: () => [],
+    act: () => [{ id: 'noted' }],
   },
   {
     name: 'note an operational event',

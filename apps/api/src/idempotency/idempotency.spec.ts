@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import type { IdempotencyRecords } from '#libs/postgres';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { Idempotency } from './idempotency.js';
 
@@ -17,17 +18,29 @@ const away = new GaplessError('unavailable', 'Kafka is away.');
 
 /** The seed that is stored; `undefined` while the request is unknown. */
 let stored: string | undefined;
+/** The outcomes that were noted. */
+let noted: string[];
+/** How many of the next outcomes cannot be noted. */
+let failures: number;
 let idempotency: Idempotency;
 
 beforeEach(() => {
   stored = undefined;
+  noted = [];
+  failures = 0;
+  const note = (outcome: string) => () => {
+    if (failures-- > 0) return Promise.reject(new Error('Postgres is away.'));
+    noted.push(outcome);
+    return Promise.resolve();
+  };
   const records = {
     claim: (_request: unknown, lease: string) => Promise.resolve({ kind: 'claimed', seed: (stored ??= lease) }),
     forget: () => {
       stored = undefined;
       return Promise.resolve();
     },
-    reopen: () => Promise.resolve(),
+    reopen: note('reopened'),
+    answer: note('answered'),
   } as unknown as IdempotencyRecords;
   idempotency = new Idempotency(records, aStageKit({ nowMs: 0 }).logger);
 });
@@ -42,6 +55,20 @@ async function refused(error: GaplessError): Promise<string | null> {
   await expect(idempotency.once(request, reply, act)).rejects.toBe(error);
   return given;
 }
+
+describe('an outcome that cannot be noted at once', () => {
+  it.each([
+    ['reopened', () => refused(away)],
+    ['answered', () => idempotency.once(request, reply, () => Promise.resolve('done'))],
+  ])('is %s in the background, so that a repeat is not refused until the lease ends', async (outcome, act) => {
+    failures = 2;
+    await act();
+    expect(noted).toEqual([]);
+    await eventually(() => {
+      expect(noted).toEqual([outcome]);
+    });
+  });
+});
 
 describe('a request that is refused', () => {
   it('is forgotten', async () => {

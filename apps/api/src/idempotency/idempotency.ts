@@ -1,12 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError, parseOrgId } from '#libs/domain';
-import { IdempotencyRecords, type IdempotentRequest } from '#libs/postgres';
+import { IdempotencyRecords, LEASE_MS, type IdempotentRequest } from '#libs/postgres';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
 import { keyOf } from '../auth/authenticated-key.js';
 import { idempotencyKeyOf } from './idempotency-key.js';
+
+/** How long to wait before an outcome that could not be noted is noted again, milliseconds. */
+const NOTE_AGAIN_MS = 500;
 
 /** Gives requests with an `Idempotency-Key` their effect once (contract 5.3). */
 @Injectable()
@@ -66,21 +70,33 @@ export class Idempotency {
       result = await act();
     } catch (error) {
       const hadNoEffect = isFirst && error instanceof GaplessError && error.code !== 'unavailable';
-      await this.#quietly(() =>
-        hadNoEffect ? this.records.forget(lease, request) : this.records.reopen(lease, request),
-      );
+      await this.#note(() => (hadNoEffect ? this.records.forget(lease, request) : this.records.reopen(lease, request)));
       throw error;
     }
     // The effect has happened, so the caller gets the response even if it cannot be stored.
-    await this.#quietly(() => this.records.answer(lease, request, JSON.stringify(result)));
+    await this.#note(() => this.records.answer(lease, request, JSON.stringify(result)));
     return result;
   }
 
-  async #quietly(write: () => Promise<void>): Promise<void> {
+  /** Notes the outcome of a request. If that fails, the caller does not wait until it can be noted. */
+  async #note(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
       this.logger.warn({ err: error }, 'idempotency.not_noted');
+      void this.#noteLater(write);
+    }
+  }
+
+  /** Tries until the lease is over. Until it is noted, a repeat of the request is refused, as if it were in progress. */
+  async #noteLater(write: () => Promise<void>): Promise<void> {
+    const endMs = performance.now() + LEASE_MS;
+    for (let isNoted = false; !isNoted && performance.now() < endMs;) {
+      await delay(NOTE_AGAIN_MS, undefined, { ref: false });
+      isNoted = await write().then(
+        () => true,
+        () => false,
+      );
     }
   }
 }

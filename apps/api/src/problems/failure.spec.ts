@@ -75,6 +75,12 @@ describe('a failure of a request', () => {
     for (const failure of [slow, lost]) expect(failure?.retryAfterSeconds).toBeGreaterThan(0);
   });
 
+  it.each(['GET', 'HEAD'])('does not speak of a change if the request was a %s', (method) => {
+    const failure = failureOf(commitError(new Error('Query read timeout')), isPostgresAway, method);
+    expect(failure.code).toBe('unavailable');
+    expect(failure.detail).toMatch(/Nothing was changed/);
+  });
+
   it('leaks nothing of what nobody expected', () => {
     const failure = failureOf(new Error('syntax error at or near "select * from secrets"'), nothingIsAway);
     expect(failure.code).toBe('internal_error');

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
-import { isQueryTimeout } from '#libs/postgres';
+import { CommitLostError, isQueryTimeout } from '#libs/postgres';
 import { INTERNAL_ERROR, type ProblemCode } from './problem-types.js';
 
 /** A failure in terms that a caller may see. */
@@ -28,6 +28,9 @@ const TOO_SLOW: Failure = {
   detail:
     'The storage took too long to answer. Try again later. If it happens again, give the request id to the operator.',
 };
+
+/** The methods of requests that change nothing. */
+const READS: readonly (string | undefined)[] = ['GET', 'HEAD'];
 
 const UNEXPECTED: Failure = {
   code: INTERNAL_ERROR,
@@ -67,8 +70,11 @@ function frameworkStatus(error: unknown): number | undefined {
 /**
  * Turns an error of a request into a failure.
  * @param isUnavailable whether the error means that a server such as Postgres cannot be reached
+ * @param method that of the request, if it says whether the request changes anything
  */
-export function failureOf(error: unknown, isUnavailable: (error: unknown) => boolean): Failure {
+export function failureOf(error: unknown, isUnavailable: (error: unknown) => boolean, method?: string): Failure {
+  // The end of a transaction that only read.
+  if (error instanceof CommitLostError && READS.includes(method)) return UNAVAILABLE;
   if (error instanceof GaplessError) {
     const { retryAfterSeconds = error.code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined } = error.options;
     return {

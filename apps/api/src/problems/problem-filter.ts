@@ -20,7 +20,7 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const failure = failureOf(error, this.options.isUnavailable);
+    const failure = failureOf(error, this.options.isUnavailable, request.method);
     if (failure.code === INTERNAL_ERROR || failure.code === 'unavailable') {
       this.options.report({ error, requestId: request.id, code: failure.code });
     }

@@ -48,8 +48,7 @@ export class CreateWebhookController {
     const id = seed === null ? this.identifiers.endpointId() : derivedEndpointId(seed);
     if (seed !== null) {
       // An earlier attempt at the request may have created it, with this secret.
-      const change = { at: new Date(this.clock.now()), overlapsUntil: null };
-      const created = await this.endpoints.by(actor).replaceSecret(orgId, id, secret, change);
+      const created = await this.endpoints.findCreated(orgId, id, secret);
       if (created !== undefined) return { data: webhookWithSecretJson(created, secret) };
     }
     const limit = this.config.maxEndpointsPerOrg;
@@ -67,6 +66,7 @@ export class CreateWebhookController {
         secret,
         createdAt: new Date(this.clock.now()),
         logEnd,
+        seed,
         ...deliveryChangesOf(body),
       },
       limit,

@@ -41,7 +41,7 @@ export class RotateSecretController {
     const overlapsUntil = overlapSeconds === 0 ? null : new Date(nowMs + overlapSeconds * 1_000);
     const endpoint = await this.endpoints
       .by(actor)
-      .replaceSecret(orgId, id, secret, { at: new Date(nowMs), overlapsUntil });
+      .replaceSecret(orgId, id, secret, { at: new Date(nowMs), overlapsUntil, seed });
     if (endpoint === undefined) throw noSuchEndpoint();
     return { data: { ...webhookWithSecretJson(endpoint, secret), ...overlapJson(endpoint) } };
   }

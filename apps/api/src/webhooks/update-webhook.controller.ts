@@ -2,6 +2,7 @@ import { Controller, Inject, Param, Patch } from '@nestjs/common';
 import { GaplessError, type Clock, type EndpointId, type OrgId } from '#libs/domain';
 import {
   EndpointRecords,
+  isPostgresAway,
   SigningKeys,
   type EndpointChanges,
   type EndpointRecord,
@@ -65,13 +66,25 @@ export class UpdateWebhookController {
     // have the fact although the append failed, so the endpoint is disabled all the same: it would end the deliveries of
     // an active endpoint.
     const failures: unknown[] = [];
+    let mayBeInLog = false;
     const disabled = async ({ activation }: EndpointRecord) => {
+      mayBeInLog = true;
       const fact = { type: 'endpoint_disabled', endpointId: id, orgId, activation, atMs } as const;
       await this.appender.append([factRecord(this.topics.deliveries, fact)]).catch((error: unknown) => {
         failures.push(error);
       });
     };
-    const updated = await this.endpoints.by(actor).update(orgId, id, changes, new Date(atMs), disabled, checkSelection);
+    const updated = await this.endpoints
+      .by(actor)
+      .update(orgId, id, changes, new Date(atMs), disabled, checkSelection)
+      .catch((error: unknown) => {
+        if (!mayBeInLog || !isPostgresAway(error)) throw error;
+        throw new GaplessError(
+          'unavailable',
+          'It is not known whether the endpoint is disabled. Its pending deliveries may have ended. Look, and repeat the request if it is active.',
+          { cause: error },
+        );
+      });
     if (updated === undefined) throw noSuchEndpoint();
     if (failures.length > 0) {
       throw new GaplessError(

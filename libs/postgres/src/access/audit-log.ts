@@ -83,18 +83,19 @@ const PRUNE_ROWS = 5_000;
 /**
  * Appends an entry in the same transaction as the change.
  * @param id of the entry, if it must not be appended twice: a UUID
+ * @returns whether the entry is new
  */
 export async function appendAudit(
   runner: QueryRunner,
   actor: AuditActor | null,
   change: AuditedChange,
   id: string | null = null,
-): Promise<void> {
-  await runner.query(
+): Promise<boolean> {
+  const appended = (await runner.query(
     `insert into audit_log
        (org_id, action, target, actor, key_id, session, user_label, address, request_id, details, id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11, gen_random_uuid()))
-     on conflict (id) do nothing`,
+     on conflict (id) do nothing returning id`,
     [
       change.orgId,
       change.action,
@@ -108,7 +109,8 @@ export async function appendAudit(
       JSON.stringify(withoutTokens(change.details ?? {})),
       id,
     ],
-  );
+  )) as unknown[];
+  return appended.length > 0;
 }
 
 /** Lists who changed what in an org, and when. */

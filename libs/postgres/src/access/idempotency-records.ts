@@ -33,7 +33,7 @@ const KEPT_MS = 24 * 60 * 60 * 1_000;
 /**
  * Longer than any request takes, milliseconds. If a process dies during a request, the key is blocked for this long.
  */
-const LEASE_MS = 60_000;
+export const LEASE_MS = 60_000;
 /** The most rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 

@@ -66,6 +66,8 @@ export interface NewEndpoint {
   /** Settings that differ from the defaults. */
   readonly settings?: Partial<DeliverySettings>;
   readonly customHeaders?: CustomHeadersChange;
+  /** The seed of the request, so that a repeat has no second effect. */
+  readonly seed?: string | null;
 }
 
 /** The members of an endpoint that can change. Missing members stay unchanged. */
@@ -80,6 +82,14 @@ export interface EndpointChanges {
   readonly customHeaders?: CustomHeadersChange;
   /** Whether the endpoint receives events, from this end of the org's partition of the log on. */
   readonly isActive?: { readonly becomes: boolean; readonly logEnd: number };
+}
+
+/** How a signing secret is replaced. */
+interface SecretChange {
+  readonly at: Date;
+  readonly overlapsUntil: Date | null;
+  /** The seed of the request, so that a repeat does not undo a later change. */
+  readonly seed?: string | null;
 }
 
 /** The members that select events. */
@@ -187,6 +197,11 @@ function refusedHeaders(member: string, detail: string): GaplessError {
   return new GaplessError('validation_failed', `#/${member}: ${detail}`, { problems });
 }
 
+/** The error of a repeated request whose effect is not there any more. */
+function changedSince(detail: string): GaplessError {
+  return new GaplessError('idempotency_conflict', detail);
+}
+
 /** Where the log and the feed of an org end. */
 interface LogPlace {
   readonly logEnd: number;
@@ -245,7 +260,8 @@ export class EndpointRecords {
 
   /**
    * @returns `limit_reached`, without creating anything, when the org has `limit` endpoints already
-   * @throws GaplessError `validation_failed`; `invalid_api_key` if the actor's own key has ended meanwhile
+   * @throws GaplessError `validation_failed`; `invalid_api_key` if the actor's own key has ended meanwhile;
+   *   `idempotency_conflict` if an earlier attempt at the request created it, and it was deleted since
    */
   async create(endpoint: NewEndpoint, limit: number): Promise<EndpointRecord | 'limit_reached'> {
     const settings = { ...DEFAULT_DELIVERY_SETTINGS, ...endpoint.settings };
@@ -278,7 +294,7 @@ export class EndpointRecords {
         ...settingsColumns(settings, endpoint.createdAt),
         ...custom,
       });
-      await appendAudit(runner, this.actor, {
+      const entry = {
         orgId: endpoint.orgId,
         action: 'endpoint.created',
         target: endpoint.id,
@@ -288,7 +304,12 @@ export class EndpointRecords {
           ...(endpoint.settings === undefined ? {} : { delivery: withApiNames(changedSettings(settings) ?? {}) }),
           ...(shown === null ? {} : loggedHeaders(shown)),
         },
-      });
+      } as const;
+      if (!(await appendAudit(runner, this.actor, entry, endpoint.seed))) {
+        throw changedSince(
+          'This request created an endpoint that was deleted since. Use another Idempotency-Key to create a new one.',
+        );
+      }
       return {
         id: endpoint.id,
         orgId: endpoint.orgId,
@@ -447,24 +468,46 @@ export class EndpointRecords {
   }
 
   /**
+   * Returns the endpoint that an earlier attempt at the same request created with this secret; `undefined` if there is none.
+   * @throws GaplessError `idempotency_conflict` if the secret was replaced since
+   */
+  async findCreated(orgId: OrgId, id: EndpointId, secret: string): Promise<EndpointRecord | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const isCurrent = await this.#isCurrentSecret(runner, id, secret);
+      if (isCurrent === undefined) return undefined;
+      if (!isCurrent) {
+        throw changedSince(
+          `This request created the endpoint ${id}, and its secret was replaced since. Rotate the secret to get a new one.`,
+        );
+      }
+      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
+      return row === undefined ? undefined : toRecord(row);
+    });
+  }
+
+  /**
    * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`; an older one does not. If
    * it is the secret already, nothing changes: the request was repeated.
    * @returns the endpoint; `undefined` if there is none
+   * @throws GaplessError `idempotency_conflict` if the request was repeated, and the secret was replaced since
    */
   async replaceSecret(
     orgId: OrgId,
     id: EndpointId,
     secret: string,
-    { at, overlapsUntil }: { readonly at: Date; readonly overlapsUntil: Date | null },
+    { at, overlapsUntil, seed }: SecretChange,
   ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [stored] = (await runner.query(
-        `select secret_ciphertext as ciphertext from endpoints where id = $1 and kind = 'webhook' for no key update`,
-        [id],
-      )) as { ciphertext: Buffer }[];
-      if (stored === undefined) return undefined;
-      const isSame = this.#isSecret(stored.ciphertext, secret);
+      const isSame = await this.#isCurrentSecret(runner, id, secret);
+      if (isSame === undefined) return undefined;
       if (!isSame) {
+        const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
+        const entry = { orgId, action: 'endpoint.secret_rotated', target: id, details } as const;
+        if (!(await appendAudit(runner, this.actor, entry, seed))) {
+          throw changedSince(
+            'This request replaced the secret, which was replaced again since. Use another Idempotency-Key to get a new one.',
+          );
+        }
         const previous = overlapsUntil === null ? null : () => 'secret_ciphertext';
         await runner.manager.update(
           EndpointEntity,
@@ -478,18 +521,22 @@ export class EndpointRecords {
         );
       }
       const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      if (row === undefined) return undefined;
-      if (isSame) return toRecord(row);
-      const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
-      await appendAudit(runner, this.actor, { orgId, action: 'endpoint.secret_rotated', target: id, details });
-      return toRecord(row);
+      return row === undefined ? undefined : toRecord(row);
     });
   }
 
-  /** Whether the ciphertext is that of the secret. One that cannot be decrypted any more is not, and can be replaced. */
-  #isSecret(ciphertext: Buffer, secret: string): boolean {
+  /**
+   * Locks the endpoint, and returns whether this is its secret; `undefined` if there is no endpoint. A secret that cannot be
+   * decrypted any more is not, and can be replaced.
+   */
+  async #isCurrentSecret(runner: QueryRunner, id: EndpointId, secret: string): Promise<boolean | undefined> {
+    const [stored] = (await runner.query(
+      `select secret_ciphertext as ciphertext from endpoints where id = $1 and kind = 'webhook' for no key update`,
+      [id],
+    )) as { ciphertext: Buffer }[];
+    if (stored === undefined) return undefined;
     try {
-      return this.cipher.decrypt(ciphertext) === secret;
+      return this.cipher.decrypt(stored.ciphertext) === secret;
     } catch {
       return false;
     }

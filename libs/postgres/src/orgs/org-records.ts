@@ -53,7 +53,9 @@ async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
 }
 
 /** The most endpoints that one statement deletes. Triggers look at each, and a statement must end in time. */
-const CHUNK_ROWS = 1_000;
+const CHUNK_ENDPOINTS = 1_000;
+/** The most other rows that one statement deletes. */
+const CHUNK_ROWS = 5_000;
 
 /** The organizations, as the product's backend manages them. */
 export class OrgRecords {
@@ -151,17 +153,36 @@ export class OrgRecords {
   }
 }
 
+/**
+ * Repeats a statement that deletes a chunk of rows until there are no more.
+ * @returns the number of rows
+ */
+async function deleteAll(runner: QueryRunner, statement: string, parameters: readonly unknown[]): Promise<number> {
+  for (let deleted = 0; ;) {
+    const [, rows] = (await runner.query(statement, [...parameters])) as [unknown, number];
+    if (rows === 0) return deleted;
+    deleted += rows;
+  }
+}
+
+/** Deletes the rows of the org from a table whose primary key is `id`, or `org_id` and `id`. @returns their number */
+async function deleteRowsOf(runner: QueryRunner, orgId: OrgId, table: string, id: string): Promise<number> {
+  // By a list, as no plan for it reads the rows of others.
+  const chunk = `array(select ${id} from ${table} where org_id = $1 limit ${CHUNK_ROWS})`;
+  return deleteAll(runner, `delete from ${table} where org_id = $1 and ${id} = any(${chunk})`, [orgId]);
+}
+
 /** @returns the number of endpoints */
 async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<number> {
   // As for a single endpoint, the projector adds nothing after this: it locks the rows while it writes history.
   const ids: string[] = [];
   for (;;) {
     const [rows] = (await runner.query(
-      `delete from endpoints where id in (select id from endpoints where org_id = $1 limit ${CHUNK_ROWS}) returning id`,
+      `delete from endpoints where id in (select id from endpoints where org_id = $1 limit ${CHUNK_ENDPOINTS}) returning id`,
       [orgId],
     )) as [{ readonly id: string }[], number];
     ids.push(...rows.map(({ id }) => id));
-    if (rows.length < CHUNK_ROWS) break;
+    if (rows.length < CHUNK_ENDPOINTS) break;
   }
   for (const table of ['endpoint_health', 'endpoint_endings']) {
     await runner.query(`delete from ${table} where endpoint_id = any($1::text[])`, [ids]);
@@ -179,39 +200,42 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
  * @returns the number of versions
  */
 async function deleteVersions(runner: QueryRunner, orgId: OrgId): Promise<number> {
-  const deleted = (await runner.query(
-    'select distinct endpoint_id from endpoint_versions where org_id = $1 and is_deleted',
-    [orgId],
-  )) as { readonly endpoint_id: string }[];
-  // By a list, as no plan for it reads the versions of others.
-  const [, versions] = (await runner.query('delete from endpoint_versions where endpoint_id = any($1::text[])', [
-    deleted.map(({ endpoint_id: id }) => id),
-  ])) as [unknown, number];
-  return versions;
+  for (let versions = 0; ;) {
+    const deleted = (await runner.query(
+      `select endpoint_id from endpoint_versions where org_id = $1 and is_deleted limit ${CHUNK_ENDPOINTS}`,
+      [orgId],
+    )) as { readonly endpoint_id: string }[];
+    if (deleted.length === 0) return versions;
+    // By a list, as no plan for it reads the versions of others.
+    versions += await deleteAll(
+      runner,
+      `delete from endpoint_versions where id = any(array(
+         select id from endpoint_versions where endpoint_id = any($1::text[]) limit ${CHUNK_ROWS}
+       ))`,
+      [deleted.map(({ endpoint_id: id }) => id)],
+    );
+  }
 }
 
 /**
- * Deletes keys, sessions of either kind, and answers that are kept for them.
+ * Deletes keys, sessions of either kind, and answers to service keys about the org. Answers to its own keys and sessions
+ * expire within a day: nobody can ask for them any more, and there can be millions.
  * @returns the numbers of keys, and of sessions of the portal
  */
 async function deleteKeys(
   runner: QueryRunner,
   orgId: OrgId,
 ): Promise<{ readonly keys: number; readonly sessions: number }> {
-  const [sessions] = (await runner.query('delete from portal_sessions where org_id = $1 returning id', [orgId])) as [
-    { readonly id: string }[],
-    number,
-  ];
-  const [keys] = (await runner.query('delete from api_keys where org_id = $1 returning id', [orgId])) as [
-    { readonly id: string }[],
-    number,
-  ];
-  const callers = [...sessions, ...keys].map(({ id }) => id);
-  await runner.query('delete from idempotency_keys where api_key_id = any($1::text[]) or about_org_id = $2', [
-    callers,
-    orgId,
-  ]);
-  return { keys: keys.length, sessions: sessions.length };
+  const sessions = await deleteRowsOf(runner, orgId, 'portal_sessions', 'id');
+  const keys = await deleteRowsOf(runner, orgId, 'api_keys', 'id');
+  await deleteAll(
+    runner,
+    `delete from idempotency_keys where (api_key_id, path, key) in (
+       select api_key_id, path, key from idempotency_keys where about_org_id = $1 limit ${CHUNK_ROWS}
+     )`,
+    [orgId],
+  );
+  return { keys, sessions };
 }
 
 /** Deletes settings, waiting chats and alerts, so that no sweep raises another. @returns the number of settings */
@@ -222,8 +246,8 @@ async function deleteLiveChat(runner: QueryRunner, orgId: OrgId): Promise<number
     'update chat_queues set waiting = 0, first_alert_seconds = $2, second_alert_seconds = $3 where org_id = $1',
     [orgId, firstAlertSeconds, secondAlertSeconds],
   );
-  await runner.query('delete from waiting_conversations where org_id = $1', [orgId]);
-  await runner.query('delete from alerts where org_id = $1', [orgId]);
+  await deleteRowsOf(runner, orgId, 'waiting_conversations', 'conversation_id');
+  await deleteRowsOf(runner, orgId, 'alerts', 'event_id');
   const [, settings] = (await runner.query('delete from live_chat_settings where org_id = $1', [orgId])) as [
     unknown,
     number,
