@@ -591,8 +591,8 @@ export const SCHEMAS: JsonObject = {
       push_latency: objectOf(
         { p50_ms: MAYBE_INTEGER, p95_ms: MAYBE_INTEGER, samples: COUNT },
         'From the append of the event to the response of the endpoint. It covers the latest 500 first attempts of each ' +
-          'endpoint that succeeded, of events that were appended in these minutes. Replays, recoveries, and what waited ' +
-          'for its order or its pace do not count.',
+          'endpoint that succeeded, of events that were appended in these minutes. Older ones than its latest 5,000 ' +
+          'attempts, replays, recoveries, and what waited for its order or its pace do not count.',
       ),
       endpoints: endpointsByStatus,
     },

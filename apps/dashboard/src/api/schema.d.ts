@@ -3179,7 +3179,7 @@ export interface components {
                 failed: number;
                 pending: number;
             };
-            /** @description From the append of the event to the response of the endpoint. It covers the latest 500 first attempts of each endpoint that succeeded, of events that were appended in these minutes. Replays, recoveries, and what waited for its order or its pace do not count. */
+            /** @description From the append of the event to the response of the endpoint. It covers the latest 500 first attempts of each endpoint that succeeded, of events that were appended in these minutes. Older ones than its latest 5,000 attempts, replays, recoveries, and what waited for its order or its pace do not count. */
             push_latency: {
                 p50_ms: number | null;
                 p95_ms: number | null;

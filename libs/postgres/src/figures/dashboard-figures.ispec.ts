@@ -11,12 +11,13 @@ import {
 } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { DashboardFigures, type Buckets } from './dashboard-figures.js';
+import { DayPartitions } from '../projections/days/day-partitions.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
-import { indexScans } from '../testing/index-entries-read.js';
+import { indexEntriesRead, indexScans } from '../testing/index-entries-read.js';
 
 const MINUTE_MS = 60_000;
 /** Shortly before midnight, so that windows lie over two days' partitions. */
@@ -237,6 +238,28 @@ describe('deliveries', () => {
     await apply([attempted({ ...made, ...change })]);
     expect((await figures.pushLatency(orgId, new Date(START_MS))).samples).toBe(measured ? 1 : 0);
   });
+});
+
+it('the latency of pushes is looked for among the latest 5,000 attempts of an endpoint', async () => {
+  const endpointId = await anEndpoint(store, orgId);
+  const attempts = (from: number, to: number, status: number) =>
+    store.query(
+      `insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
+         duration_ms, response_status)
+       select 'whd_' || $2 || n, 0, 1, $3::timestamptz, $1, $2, $3::timestamptz + n * interval '1 ms', 0, $6::int
+       from generate_series($4::int, $5::int) n`,
+      [orgId, endpointId, new Date(START_MS), from, to, status],
+    );
+  const since = new Date(START_MS);
+  await new DayPartitions(store).ensure([START_MS]);
+  await attempts(1, 20_000, 200);
+  await attempts(20_001, 24_990, 500);
+  expect((await figures.pushLatency(orgId, since)).samples).toBe(10);
+  await attempts(24_991, 60_000, 500);
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    expect((await figures.pushLatency(orgId, since)).samples).toBe(0);
+  });
+  expect(entries).toBeLessThan(6_000);
 });
 
 it('attempts are counted without a search for endpoints that had none in the window', async () => {

@@ -45,6 +45,11 @@ export interface PushLatency {
 /** Percentiles use at most this many attempts of each endpoint, the latest ones. */
 const LATENCY_SAMPLES = 500;
 
+/** The attempts of each endpoint among which they are looked for, the latest ones. Most may have failed. */
+const LATENCY_LOOKED_AT = 5_000;
+
+const DAY_MS = 86_400_000;
+
 /** The time limit of a statement, milliseconds: a page must not wait longer, or slow down others. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 /** The SQLSTATE of a statement that exceeded the time limit. */
@@ -114,14 +119,20 @@ const COUNT_OUTCOMES = `
     from ${SEEN_DELIVERIES} where d.endpoint_id = e.id and ${ANY_STATUS} and d.created_at >= $1 and d.created_at < $2
   ) counts`;
 
-// A recovery is due later than its event was appended. Attempts of earlier versions do not say when they were due.
+// A recovery is due later than its event was appended. The inner query begins with a day ($2), because a partition is
+// a day. So its limit counts every attempt that it reads. Attempts of earlier versions do not say when they were due.
 const MEASURE_LATENCY = `
   select count(*)::int as samples, percentile_disc(0.5) within group (order by ms) as p50_ms,
     percentile_disc(0.95) within group (order by ms) as p95_ms
   from endpoints e
   cross join lateral (
-    select (extract(epoch from started_at - delivery_created_at) * 1000)::int + duration_ms as ms from delivery_attempts
-    where endpoint_id = e.id and started_at >= $1 and delivery_created_at >= $1 and response_status between 200 and 299
+    select (extract(epoch from started_at - delivery_created_at) * 1000)::int + duration_ms as ms
+    from (
+      select * from delivery_attempts
+      where endpoint_id = e.id and started_at >= $1 and delivery_created_at >= $2
+      order by started_at desc limit ${LATENCY_LOOKED_AT}
+    ) looked_at
+    where delivery_created_at >= $1 and response_status between 200 and 299
       and run = 0 and attempt = 1 and coalesce(due_at <= delivery_created_at, true)
       and coalesce(waited_for = 'slow_lane', true)
     order by started_at desc limit ${LATENCY_SAMPLES}
@@ -180,14 +191,14 @@ export class DashboardFigures {
   }
 
   /**
-   * Measures the latest first attempts that succeeded, of events that were appended since then. It leaves out what was
-   * replayed or recovered, and what waited for its order or its pace.
+   * Measures the latest first attempts that succeeded, of events that were appended since then, among the latest 5,000
+   * attempts of each endpoint. It leaves out what was replayed or recovered, and what waited for its order or its pace.
    */
   async pushLatency(orgId: OrgId, since: Date): Promise<PushLatency> {
     const [row] = await this.#read<{ samples: number; p50_ms: number | null; p95_ms: number | null }>(
       orgId,
       MEASURE_LATENCY,
-      [since],
+      [since, new Date(since.getTime() - (since.getTime() % DAY_MS))],
     );
     return { p50Ms: row?.p50_ms ?? null, p95Ms: row?.p95_ms ?? null, samples: row?.samples ?? 0 };
   }

@@ -3,7 +3,7 @@ import type { Store } from '../connection/store.js';
 
 /**
  * Counts the index entries that the queries of `act` read: a plan that filters what it reads needs more of them. The
- * queries run one after another, for the org alone.
+ * queries run one after another.
  */
 export async function indexEntriesRead(store: Store, orgId: OrgId, act: () => Promise<unknown>): Promise<number> {
   return countedBy(store, orgId, 'select coalesce(sum(idx_tup_read), 0)::int as count from pg_stat_user_indexes', act);
@@ -27,7 +27,8 @@ async function countedBy(store: Store, orgId: OrgId, sql: string, act: () => Pro
 }
 
 async function count(store: Store, orgId: OrgId, sql: string): Promise<number> {
-  // The connection that the queries of the org use has counts that others do not see yet.
+  // The connections that the queries use have counts that others do not see yet.
+  await store.query('select pg_stat_force_next_flush()');
   await store.forOrg(orgId, (runner) => runner.query('select pg_stat_force_next_flush()'));
   const [row] = await store.query<{ count: number }>(sql);
   return row?.count ?? 0;
