@@ -6,10 +6,11 @@ import { KeepDays } from './keep-days.js';
 
 const STARTED_MS = Date.UTC(2026, 5, 1);
 const HOUR_MS = 3_600_000;
+const EVERYTHING = ['tables', 'days', 'versions', 'one', 'two'];
 
 class KeepDaysNow extends KeepDays {
   override act(): Promise<undefined> {
-    return super.act();
+    return super.act(ending.signal);
   }
 }
 
@@ -17,6 +18,9 @@ let clock: { nowMs: number };
 let metrics: Metrics;
 let failing: Set<string>;
 let done: Set<string>;
+let ending: AbortController;
+/** The calls in which expired versions are removed, and how long each takes. */
+let expired: { calls: number; readonly callMs: number };
 let keeping: KeepDaysNow;
 
 /** Work of that name, which fails as long as the test says so. */
@@ -44,7 +48,15 @@ beforeEach(() => {
   Object.assign(kit, { clock: { now: () => clock.nowMs } });
   const all = ['one', 'two'].map((name) => ({ name, store: anotherDatabase(name) }));
   const days = { ensure: work('tables', undefined), prune: work('days', []) } as unknown as DayPartitions;
-  const versions = { prune: work('versions', 0) } as unknown as EndpointVersions;
+  ending = new AbortController();
+  expired = { calls: 1, callMs: 0 };
+  const prune = async () => {
+    await work('versions', undefined)();
+    clock.nowMs += expired.callMs;
+    expired.calls--;
+    return expired.calls <= 0;
+  };
+  const versions = { prune } as unknown as EndpointVersions;
   keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, kit);
 });
 
@@ -52,8 +64,29 @@ describe('what is past retention', () => {
   it('is all removed, and the metric says when', async () => {
     clock.nowMs += HOUR_MS;
     await keeping.act();
-    expect(done).toEqual(new Set(['tables', 'days', 'versions', 'one', 'two']));
+    expect(done).toEqual(new Set(EVERYTHING));
     expect(await prunedAtMs()).toBe(clock.nowMs);
+  });
+
+  it('is all removed by one look, in steps', async () => {
+    expired = { calls: 3, callMs: 10_000 };
+    await keeping.act();
+    expect(expired.calls).toBe(0);
+    expect(await prunedAtMs()).toBe(STARTED_MS + 30_000);
+  });
+
+  it('is left to the next look after a minute, which the metric shows', async () => {
+    expired = { calls: 10, callMs: 10_000 };
+    await keeping.act();
+    expect([expired.calls, await prunedAtMs()]).toEqual([4, STARTED_MS]);
+    await keeping.act();
+    expect(await prunedAtMs()).toBe(clock.nowMs);
+  });
+
+  it('is left when the process ends', async () => {
+    ending.abort();
+    await keeping.act();
+    expect([expired.calls, await prunedAtMs()]).toEqual([1, STARTED_MS]);
   });
 
   it.each(['days', 'versions', 'one'])(
@@ -62,7 +95,7 @@ describe('what is past retention', () => {
       failing.add(name);
       clock.nowMs += HOUR_MS;
       await keeping.act().catch(() => undefined);
-      expect(done.add(name)).toEqual(new Set(['tables', 'days', 'versions', 'one', 'two']));
+      expect(done.add(name)).toEqual(new Set(EVERYTHING));
       expect(await prunedAtMs()).toBe(STARTED_MS);
       failing.clear();
       await keeping.act();

@@ -6,6 +6,8 @@ import { DAY_MS } from '#libs/runtime';
 const LOOK_EVERY_MS = 600_000;
 /** Soon after the start, so that the first event of a day does not wait for its tables. */
 const FIRST_LOOK_MS = 5_000;
+/** How long one look removes rows. The next one goes on. */
+const PRUNE_FOR_MS = 60_000;
 
 /**
  * Keeps a table for today and tomorrow, and drops those of days past retention (contract 9). Removes the configurations
@@ -25,16 +27,20 @@ export class KeepDays extends RegularWork {
     this.#measure();
   }
 
-  protected async act(): Promise<undefined> {
+  protected async act(signal: AbortSignal): Promise<undefined> {
     const nowMs = this.kit.clock.now();
     const { all, reachable } = this.store.feed;
     let isComplete = reachable.length === all.length;
     const others = reachable.filter(({ store }) => store !== this.store);
+    const pruneRows = async (rows: EndpointVersions, keptForMs: number) => {
+      if (!(await this.#prune(rows, new Date(nowMs - keptForMs), signal))) isComplete = false;
+    };
+    const { retentionMs } = this.kit.config;
     // One part that waits, for a lock or a database, keeps no other from its work.
     const outcomes = await Promise.allSettled([
       this.#keep(this.days, nowMs),
       // A day more, because clocks differ.
-      this.versions.prune(new Date(nowMs - this.kit.config.retentionMs - DAY_MS)),
+      pruneRows(this.versions, retentionMs + DAY_MS),
       ...others.map(({ store, name }) =>
         this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
           isComplete = false;
@@ -44,6 +50,13 @@ export class KeepDays extends RegularWork {
     ]);
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     if (isComplete) this.#measure();
+  }
+
+  /** @returns whether everything from before that time is removed */
+  async #prune(rows: EndpointVersions, before: Date, signal: AbortSignal): Promise<boolean> {
+    const untilMs = this.kit.clock.now() + PRUNE_FOR_MS;
+    while (!signal.aborted && this.kit.clock.now() < untilMs) if (await rows.prune(before)) return true;
+    return false;
   }
 
   #measure(): void {

@@ -324,6 +324,23 @@ describe('the history of an endpoint', () => {
     expect(await onlyAnswer()).toBe('not_subscribed');
   });
 
+  it('is removed 10,000 versions at a time', async () => {
+    const id = await world.create();
+    await store.query(
+      `insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, replaced_at, events)
+       select $1, $2, 0, to_timestamp(n), to_timestamp(n + 1), '{}' from generate_series(1, 25000) n`,
+      [id, world.orgId],
+    );
+    const history = new EndpointVersions(store);
+    const before = new Date('2000-01-01');
+    expect([await history.prune(before), await history.prune(before), await history.prune(before)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(await versions()).toBe(1);
+  });
+
   it('is read up to 50 versions after an event', async () => {
     const id = await world.create();
     for (let nth = 0; nth < 60; nth++) await world.change(id, { events: nth % 2 === 0 ? [] : TYPES });

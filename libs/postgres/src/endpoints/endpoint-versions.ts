@@ -135,18 +135,20 @@ export class EndpointVersions {
   }
 
   /**
-   * Removes versions of all orgs that were replaced before that time, and endpoints that were deleted by then.
-   * @returns their number, at most 10,000
+   * Removes versions of all orgs that were replaced before that time, and endpoints that were deleted by then, at most
+   * 10,000.
+   * @returns whether no more are left
    */
-  async prune(before: Date): Promise<number> {
-    const [row] = await this.store.query<{ pruned: number }>(
-      `with pruned as (
-         delete from endpoint_versions where id in (
-           select id from endpoint_versions where replaced_at < $1 order by replaced_at limit ${PRUNE_ROWS}
-         ) returning 1
-       ) select count(*)::int as pruned from pruned`,
+  async prune(before: Date): Promise<boolean> {
+    // Counts what was found, because another process may be deleting the same rows.
+    const [row] = await this.store.query<{ found: number }>(
+      `with old as materialized (
+         select id from endpoint_versions where replaced_at < $1 order by replaced_at limit ${PRUNE_ROWS}
+       ), pruned as (
+         delete from endpoint_versions v using old where v.id = old.id
+       ) select count(*)::int as found from old`,
       [before],
     );
-    return row?.pruned ?? 0;
+    return row === undefined || row.found < PRUNE_ROWS;
   }
 }
