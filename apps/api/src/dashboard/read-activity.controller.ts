@@ -59,7 +59,7 @@ export class ReadActivityController {
     const buckets = activityBuckets(hours, nowMs);
     const [attempts, recent] = await Promise.all([
       this.counts.attempts(orgId, buckets, nowMs, endpointId),
-      this.health.recent(orgId, nowMs, endpointId),
+      this.health.recent(orgId, nowMs, endpointId && [endpointId]),
     ]);
     return activityJson(shown, buckets, attempts, recent);
   }

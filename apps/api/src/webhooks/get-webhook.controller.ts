@@ -24,7 +24,7 @@ export class GetWebhookController {
     const nowMs = this.clock.now();
     const [health, recent] = await Promise.all([
       this.health.read(orgId, id, nowMs, endpoint.settings),
-      this.health.recent(orgId, nowMs, id),
+      this.health.recent(orgId, nowMs, [id]),
     ]);
     return {
       data: { ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health, recent.get(id)) },

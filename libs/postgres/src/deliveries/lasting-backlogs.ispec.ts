@@ -180,7 +180,7 @@ it('the recent deliveries of an endpoint are counted without reading all of the 
   await add(endpointId, MANY + 1, 9, { status: 'failed', attempts: 1 });
   const nowMs = FIRST_MS + DAY_MS + MANY;
   const entries = await indexEntriesRead(store, orgId, async () => {
-    const recent = await new EndpointHealthReader(store).recent(orgId, nowMs, endpointId);
+    const recent = await new EndpointHealthReader(store).recent(orgId, nowMs, [endpointId]);
     expect(recent.get(endpointId)).toEqual({
       tried: 1_000,
       failed: 5,

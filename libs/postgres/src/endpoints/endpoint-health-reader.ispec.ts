@@ -2,12 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { EndpointId, OrgId } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
-import { aTestStore } from '../testing/a-test-store.js';
+import { aCipher, aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { indexEntriesRead } from '../testing/index-entries-read.js';
 import { EndpointHealthReader } from './endpoint-health-reader.js';
+import { EndpointRecords } from './endpoint-records.js';
 
 const FIRST_MS = Date.UTC(2026, 5, 1);
 const COUNTED = 100_000;
@@ -62,6 +64,43 @@ async function untilVacuumed(): Promise<void> {
     expect(await store.query(unseen)).toEqual([]);
   });
 }
+
+describe('the endpoints of an org', () => {
+  const MANY = 2_000;
+
+  it('are listed by pages, with their recent deliveries, without reading the others', async () => {
+    await store.query(
+      `with added as (
+         insert into endpoints (id, org_id, url, events, secret_ciphertext, created_at)
+         select 'whe_' || $1::uuid || lpad(n::text, 4, '0'), $1::uuid, 'https://example.com', '{ticket.created}', '',
+           to_timestamp(n / 10)
+         from generate_series(1, $3::int) n returning id
+       )
+       insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts, endings)
+       select 'whd_' || id, $2, $1::uuid, id, 'evt_1', 'ticket.created', 1, 0, 'delivered', 1, 0 from added`,
+      [orgId, new Date(FIRST_MS), MANY],
+    );
+    const records = new EndpointRecords(store, aCipher());
+    const idOf = (n: number) => `whe_${orgId}${String(n).padStart(4, '0')}` as EndpointId;
+    const listed = async (after: EndpointId | null) => {
+      const page = (await records.page(orgId, { after, limit: 20 }))!.map(({ id }) => id);
+      expect([...(await new EndpointHealthReader(store).recent(orgId, FIRST_MS + 1, page)).keys()].toSorted()).toEqual(
+        page.filter((id) => id !== endpointId),
+      );
+      return page;
+    };
+    const entries = await indexEntriesRead(store, orgId, async () => {
+      expect(await listed(null)).toEqual(oneTo(20).map(idOf));
+      expect(await listed(idOf(1_015))).toEqual(oneTo(20).map((n) => idOf(1_015 + n)));
+      // The endpoint of each test was created today.
+      expect(await listed(idOf(MANY - 1))).toEqual([idOf(MANY), endpointId]);
+    });
+    expect(entries).toBeLessThan(500);
+    expect(await records.page(orgId, { after: endpointId, limit: 20 })).toEqual([]);
+    expect(await records.page(orgId, { after: 'whe_none' as EndpointId, limit: 20 })).toBeUndefined();
+    expect(await records.page(anOrgId(), { after: endpointId, limit: 20 })).toBeUndefined();
+  });
+});
 
 describe('the health of an endpoint', () => {
   it('counts its attempts and measures them', async () => {

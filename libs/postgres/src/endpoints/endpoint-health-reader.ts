@@ -42,8 +42,12 @@ const COUNTED = 100_000;
 export class EndpointHealthReader {
   constructor(private readonly store: Store) {}
 
-  /** Returns the recent deliveries of all endpoints of the org, or of one. Endpoints without any are missing. */
-  async recent(orgId: OrgId, nowMs: number, id?: EndpointId): Promise<ReadonlyMap<EndpointId, RecentDeliveries>> {
+  /** Returns the recent deliveries of all endpoints of the org, or of these. Endpoints without any are missing. */
+  async recent(
+    orgId: OrgId,
+    nowMs: number,
+    ids?: readonly EndpointId[],
+  ): Promise<ReadonlyMap<EndpointId, RecentDeliveries>> {
     // Each is a range of the index. All statuses together would be all deliveries of the hour.
     const latest = ['pending', 'delivered', 'failed'].map(
       (status) => `(select status, attempts, endings, created_at, seq from deliveries
@@ -72,8 +76,8 @@ export class EndpointHealthReader {
                order by d.created_at desc, d.seq desc limit ${RECENT}
              ) latest
            ) counts
-           where counts.tried > 0 and ($2::text is null or e.id = $2)`,
-          [new Date(nowMs - HOUR_MS), id ?? null],
+           where counts.tried > 0 and ($2::text[] is null or e.id = any($2))`,
+          [new Date(nowMs - HOUR_MS), ids ?? null],
         )) as ({ id: EndpointId; tried_since: number; failed_since: number } & TriedDeliveries)[],
     );
     return new Map(

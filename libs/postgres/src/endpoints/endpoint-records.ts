@@ -230,6 +230,27 @@ export class EndpointRecords {
     });
   }
 
+  /**
+   * Lists up to `limit` endpoints, oldest first, from after that one on.
+   * @param after `null` to begin with the first one
+   * @returns `undefined` if there is no endpoint `after`
+   */
+  async page(
+    orgId: OrgId,
+    { after, limit }: { readonly after: EndpointId | null; readonly limit: number },
+  ): Promise<readonly EndpointRecord[] | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
+      const isKnown = after === null || (await runner.manager.existsBy(EndpointEntity, { id: after, kind: 'webhook' }));
+      if (!isKnown) return undefined;
+      const follows = '(e.created_at, e.id) > (select created_at, id from endpoints where id = $2)';
+      const rows = (await runner.query(
+        `${SELECT} and ($2::text is null or ${follows}) order by e.created_at, e.id limit $1`,
+        [limit, after],
+      )) as EndpointRow[];
+      return rows.map(toRecord);
+    });
+  }
+
   async find(orgId: OrgId, id: EndpointId): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];

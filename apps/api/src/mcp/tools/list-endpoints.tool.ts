@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { GaplessError, type Clock } from '#libs/domain';
+import { GaplessError, type Clock, type EndpointId } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
 import { webhookHealthJson, webhookJson } from '../../webhooks/webhook.presenter.js';
@@ -28,23 +28,25 @@ export class ListEndpointsTool {
     }),
     annotations: READS,
     run: async ({ orgId }, { after, limit }) => {
-      const all = await this.endpoints.list(orgId);
-      const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+      // One more, which says whether others follow.
+      const page = { after: (after ?? null) as EndpointId | null, limit: limit + 1 };
+      const found = await this.endpoints.page(orgId, page);
       // From the beginning, an agent would read on forever.
-      if (after !== undefined && from === 0) {
+      if (found === undefined) {
         throw new GaplessError(
           'validation_failed',
           'after is not the id of an endpoint. It may have been deleted: begin again.',
         );
       }
-      const listed = all.slice(from, from + limit);
-      const recent = await this.health.recent(orgId, this.clock.now());
+      const listed = found.slice(0, limit);
+      const ids = listed.map(({ id }) => id);
+      const recent = await this.health.recent(orgId, this.clock.now(), ids);
       const shown: object[] = [];
       for (const endpoint of listed) {
         const health = await this.health.read(orgId, endpoint.id, this.clock.now(), endpoint.settings);
         shown.push({ ...webhookJson(endpoint), health: webhookHealthJson(endpoint, health, recent.get(endpoint.id)) });
       }
-      return untrusted(JSON.stringify({ endpoints: shown, has_more: from + limit < all.length }));
+      return untrusted(JSON.stringify({ endpoints: shown, has_more: found.length > limit }));
     },
   });
 }
