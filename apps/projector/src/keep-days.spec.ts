@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DayPartitions, EndpointVersions, Store } from '#libs/postgres';
+import type { DayPartitions, EndpointVersions, InactivePeriods, Store } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { aStageKit } from '../../../test/support/stage-kit.js';
 import { KeepDays } from './keep-days.js';
 
 const STARTED_MS = Date.UTC(2026, 5, 1);
 const HOUR_MS = 3_600_000;
-const EVERYTHING = ['tables', 'days', 'versions', 'one', 'two'];
+const EVERYTHING = ['tables', 'days', 'versions', 'periods', 'one', 'two'];
 
 class KeepDaysNow extends KeepDays {
   override act(): Promise<undefined> {
@@ -57,7 +57,8 @@ beforeEach(() => {
     return expired.calls <= 0;
   };
   const versions = { prune } as unknown as EndpointVersions;
-  keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, kit);
+  const periods = { prune: work('periods', true) } as unknown as InactivePeriods;
+  keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, periods, kit);
 });
 
 describe('what is past retention', () => {
@@ -89,7 +90,7 @@ describe('what is past retention', () => {
     expect([expired.calls, await prunedAtMs()]).toEqual([1, STARTED_MS]);
   });
 
-  it.each(['days', 'versions', 'one'])(
+  it.each(['days', 'versions', 'periods', 'one'])(
     'is removed everywhere else when one part fails, which the metric shows: %s',
     async (name) => {
       failing.add(name);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DayPartitions, EndpointVersions, Store } from '#libs/postgres';
+import { LOG_MARGIN_MS } from '#libs/kafka-log';
+import { DayPartitions, EndpointVersions, InactivePeriods, Store } from '#libs/postgres';
 import { RegularWork, StageKit } from '#libs/platform';
 import { DAY_MS } from '#libs/runtime';
 
@@ -11,7 +12,7 @@ const PRUNE_FOR_MS = 60_000;
 
 /**
  * Keeps a table for today and tomorrow, and drops those of days past retention (contract 9). Removes the configurations
- * of endpoints that no stored event met.
+ * of endpoints that no stored event met, and the periods in which they were inactive from before all that is in the log.
  */
 @Injectable()
 export class KeepDays extends RegularWork {
@@ -21,6 +22,7 @@ export class KeepDays extends RegularWork {
     private readonly store: Store,
     private readonly days: DayPartitions,
     private readonly versions: EndpointVersions,
+    private readonly periods: InactivePeriods,
     private readonly kit: StageKit,
   ) {
     super({ everyMs: LOOK_EVERY_MS, firstAfterMs: FIRST_LOOK_MS });
@@ -32,7 +34,7 @@ export class KeepDays extends RegularWork {
     const { all, reachable } = this.store.feed;
     let isComplete = reachable.length === all.length;
     const others = reachable.filter(({ store }) => store !== this.store);
-    const pruneRows = async (rows: EndpointVersions, keptForMs: number) => {
+    const pruneRows = async (rows: EndpointVersions | InactivePeriods, keptForMs: number) => {
       if (!(await this.#prune(rows, new Date(nowMs - keptForMs), signal))) isComplete = false;
     };
     const { retentionMs } = this.kit.config;
@@ -41,6 +43,8 @@ export class KeepDays extends RegularWork {
       this.#keep(this.days, nowMs),
       // A day more, because clocks differ.
       pruneRows(this.versions, retentionMs + DAY_MS),
+      // The router may read all of the log again.
+      pruneRows(this.periods, retentionMs + LOG_MARGIN_MS + DAY_MS),
       ...others.map(({ store, name }) =>
         this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
           isComplete = false;
@@ -53,7 +57,7 @@ export class KeepDays extends RegularWork {
   }
 
   /** @returns whether everything from before that time is removed */
-  async #prune(rows: EndpointVersions, before: Date, signal: AbortSignal): Promise<boolean> {
+  async #prune(rows: EndpointVersions | InactivePeriods, before: Date, signal: AbortSignal): Promise<boolean> {
     const untilMs = this.kit.clock.now() + PRUNE_FOR_MS;
     while (!signal.aborted && this.kit.clock.now() < untilMs) if (await rows.prune(before)) return true;
     return false;

@@ -30,6 +30,7 @@ export * from './endpoints/endpoint-directory.js';
 export * from './endpoints/endpoint-health-reader.js';
 export * from './endpoints/endpoint-records.js';
 export { EndpointVersions } from './endpoints/endpoint-versions.js';
+export { InactivePeriods } from './endpoints/inactive-periods.js';
 export * from './endpoints/paced-endpoints.js';
 export * from './feed/feed-audit.js';
 export * from './feed/feed-cursors.js';

@@ -20,6 +20,7 @@ import { EndpointHealthReader } from './endpoints/endpoint-health-reader.js';
 import { EndpointRecords } from './endpoints/endpoint-records.js';
 import { PacedOwners } from './deliveries/paced-owners.js';
 import { EndpointVersions } from './endpoints/endpoint-versions.js';
+import { InactivePeriods } from './endpoints/inactive-periods.js';
 import { PacedEndpoints } from './endpoints/paced-endpoints.js';
 import { FeedLists } from './feed-lists/feed-lists.js';
 import { FeedAudit } from './feed/feed-audit.js';
@@ -61,6 +62,7 @@ const OVER_THE_STORE: readonly (new (store: Store) => object)[] = [
   FeedAudit,
   FeedCursors,
   FeedLists,
+  InactivePeriods,
   LiveChatSettingsRecords,
   OrgRecords,
   OrgStatistics,

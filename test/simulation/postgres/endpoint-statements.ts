@@ -1,6 +1,7 @@
 import type { DeliverySettings, EndpointId, OrgId } from '#libs/domain';
 import type { Meaning } from './statements.js';
-import { targetOf, type EndpointRow, type Tables } from './tables.js';
+import type { Row } from './statement.js';
+import { targetOf, type EndpointRow, type InactivePeriodRow, type Tables } from './tables.js';
 
 /** What `EndpointRecords` has TypeORM write, in words of this simulation. */
 export const COUNT_ENDPOINTS = 'simulated: count the endpoints of the org';
@@ -46,6 +47,18 @@ function beginPeriod(tables: Tables, id: unknown, offset: unknown): void {
     ended_offset: null,
     ended_ms: null,
   });
+}
+
+/** The periods of the endpoint after the last one that ended before those events. */
+function periodsFrom(tables: Tables, id: EndpointId, { from_seq, from_offset }: Row): readonly InactivePeriodRow[] {
+  const latestFirst = [...tables.inactivePeriods.values()]
+    .filter(({ endpoint_id, ended_ms }) => endpoint_id === id && ended_ms !== null)
+    .sort((one, other) => other.activation - one.activation);
+  const before = latestFirst.findIndex(
+    ({ ended_after_seq, ended_offset }) =>
+      (ended_after_seq ?? 0) < Number(from_seq) && (ended_offset ?? 0) <= Number(from_offset),
+  );
+  return before === -1 ? latestFirst : latestFirst.slice(0, before);
 }
 
 /** What operators do to endpoints. */
@@ -261,16 +274,13 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
       const asked = new Map(statement.rowsOf(parameters, 'asked').map((row) => [row['org_id'], row]));
       const rows = tables.endpoints.values().filter(({ org_id, is_active }) => is_active && asked.has(org_id));
       return rows.map((row) => {
-        const inactive = tables.inactivePeriods
-          .values()
-          .filter(({ endpoint_id, ended_ms }) => endpoint_id === row.id && ended_ms !== null)
-          .map((period) => ({
-            beganAfterSeq: period.began_after_seq,
-            beganOffset: period.began_offset,
-            endedAfterSeq: period.ended_after_seq,
-            endedOffset: period.ended_offset,
-            endedMs: period.ended_ms,
-          }));
+        const inactive = periodsFrom(tables, row.id, asked.get(row.org_id) ?? {}).map((period) => ({
+          beganAfterSeq: period.began_after_seq,
+          beganOffset: period.began_offset,
+          endedAfterSeq: period.ended_after_seq,
+          endedOffset: period.ended_offset,
+          endedMs: period.ended_ms,
+        }));
         return {
           id: row.id,
           org_id: row.org_id,

@@ -42,7 +42,7 @@ export interface TopicPlan {
 const DAY_MS = 86_400_000;
 const WORK_RETENTION_MS = 7 * DAY_MS;
 /** The log and the facts are kept for longer than the feed, so that the whole feed can be rebuilt. */
-const LOG_MARGIN_MS = 2 * DAY_MS;
+export const LOG_MARGIN_MS = 2 * DAY_MS;
 
 /** The sequencer's consumer group, without the prefix. Its offsets show how much of the inbox is in the log. */
 export const SEQUENCER_GROUP = 'sequencer';

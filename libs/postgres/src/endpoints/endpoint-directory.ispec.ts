@@ -17,8 +17,11 @@ import { EndpointRecords } from './endpoint-records.js';
 import type { Store } from '../connection/store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { aCipher, aTestStore } from '../testing/a-test-store.js';
+import { indexEntriesRead } from '../testing/index-entries-read.js';
+import { InactivePeriods } from './inactive-periods.js';
 
 const AT_MS = 1_772_366_400_000;
+const HOUR_MS = 3_600_000;
 
 let store: Store;
 let drop: () => Promise<void>;
@@ -119,6 +122,64 @@ describe('an endpoint that was disabled before offsets were written down', () =>
     await store.query(forget, [id]);
     await switches(id, true, 6);
     expect(await received(id, 8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+});
+
+describe('an endpoint that was inactive very often', () => {
+  const OFTEN = 100_000;
+
+  /** Stores periods of a second. The n-th began at seq 2n - 1, ended at seq 2n, and an hour after the one before. */
+  async function aRestlessEndpoint(periods: number): Promise<EndpointId> {
+    const id = await anEndpoint(store, orgId);
+    await store.query(
+      `with added as (
+         insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, began_after_seq, began_offset,
+           ended_at, ended_after_seq, ended_offset)
+         select $1, $2, n, $3::timestamptz + n * interval '1 hour', 2 * n - 1, 2 * n - 1,
+           $3::timestamptz + n * interval '1 hour' + interval '1 second', 2 * n, 2 * n
+         from generate_series(1, $4::int) n
+       ) update endpoints set activation = $4::int + 1 where id = $1`,
+      [id, orgId, new Date(AT_MS), periods],
+    );
+    return id;
+  }
+
+  /** The seqs at which the periods began that the router knows for events from there on. */
+  async function began(seq: number): Promise<readonly number[]> {
+    const from = new Map([[orgId, { seq: seq as Seq, offset: seq - 1 }]]);
+    const subscribers = await new EndpointDirectory(store, aCipher()).subscribersOf(from);
+    return (subscribers.get(orgId)?.[0]?.inactive ?? [])
+      .map((period) => period.began.afterSeq)
+      .toSorted((a, b) => a - b);
+  }
+
+  it('has only the periods read that the events can be in', async () => {
+    await aRestlessEndpoint(OFTEN);
+    const entries = await indexEntriesRead(store, orgId, async () => {
+      expect(await began(2 * OFTEN + 1)).toEqual([]);
+      expect(await began(2 * OFTEN - 2)).toEqual([2 * OFTEN - 3, 2 * OFTEN - 1]);
+    });
+    expect(entries).toBeLessThan(100);
+    expect((await began(1)).length).toBe(1_000);
+    expect((await began(1))[0]).toBe(2 * (OFTEN - 1_000) + 1);
+  });
+
+  it('has its old periods removed, 10,000 at a time', async () => {
+    const [restless, paused] = [await aRestlessEndpoint(25_000), await anEndpoint(store, orgId)];
+    await switches(paused, false, 1);
+    const periods = new InactivePeriods(store);
+    const left = () =>
+      store.query<{ activation: number }>(
+        'select activation from endpoint_inactive_periods where org_id = $1 order by activation',
+        [orgId],
+      );
+    // Other tests have older ones.
+    const before = new Date(AT_MS + 24_999.5 * HOUR_MS);
+    const isDone: boolean[] = [];
+    while (isDone.length < 20 && isDone.at(-1) !== true) isDone.push(await periods.prune(before));
+    expect(isDone.filter((one) => !one).length).toBeGreaterThanOrEqual(2);
+    expect(await left()).toEqual([{ activation: 1 }, { activation: 25_000 }]);
+    expect((await received(restless, 3)).length).toBe(3);
   });
 });
 

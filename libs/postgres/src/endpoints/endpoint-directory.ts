@@ -99,6 +99,12 @@ function isSuperseded(due: DueAttempt, row: DeliveryRow): boolean {
   return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
 }
 
+/**
+ * The latest periods of an endpoint that are read. An endpoint that was enabled more often since the events came, while
+ * the router lagged, gets events from before these periods.
+ */
+const PERIODS_READ = 1_000;
+
 /** Looks up many endpoints at a time, for the router and the dispatcher. */
 export class EndpointDirectory {
   readonly #deciphered: DecipheredSecrets;
@@ -116,7 +122,8 @@ export class EndpointDirectory {
 
   /**
    * Returns the active endpoints of each org, with the times in which they receive.
-   * @param from each org's first event to route; periods that ended before it are left out
+   * @param from each org's first event to route; periods that ended before it are left out, and all before the latest
+   *   1,000
    */
   async subscribersOf(
     from: ReadonlyMap<OrgId, Pick<LoggedPlace, 'seq' | 'offset'>>,
@@ -148,8 +155,15 @@ export class EndpointDirectory {
            'endedAfterSeq', ended_after_seq, 'endedOffset', ended_offset,
            'endedMs', (extract(epoch from ended_at) * 1000)::bigint)) as inactive
          from endpoint_inactive_periods
-         -- Most endpoints have never been inactive: for them, nothing is looked up.
-         where e.activation > 1 and endpoint_id = e.id and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
+         -- Most endpoints have never been inactive: for them, nothing is looked up. Of others, only what follows the last
+         -- period from before the events is read. Each period ends at a later place than those before it.
+         where e.activation > 1 and endpoint_id = e.id and activation > coalesce((
+             select activation from endpoint_inactive_periods
+             where endpoint_id = e.id and activation >= e.activation - ${PERIODS_READ}
+               and ended_after_seq < asked.from_seq and coalesce(ended_offset, 0) <= asked.from_offset
+             order by activation desc limit 1
+           ), e.activation - ${PERIODS_READ + 1})
+           and (ended_after_seq >= asked.from_seq or ended_offset > asked.from_offset)
            and (began_after_seq is not null or began_offset is not null)
            and (began_after_seq < ended_after_seq or coalesce(began_offset, 0) < ended_offset)
        ) p on true

@@ -100,6 +100,26 @@ describe('the endpoints of an org', () => {
     expect(await records.page(orgId, { after: 'whe_none' as EndpointId, limit: 20 })).toBeUndefined();
     expect(await records.page(anOrgId(), { after: endpointId, limit: 20 })).toBeUndefined();
   });
+
+  it('are judged by what came since they were last enabled, however often that was', async () => {
+    await store.query(
+      `insert into endpoint_inactive_periods (endpoint_id, org_id, activation, began_at, ended_at)
+       select $1, $2, n, $3::timestamptz - (20001 - n) * interval '1 minute', $3::timestamptz - (20000 - n) * interval '1 minute'
+       from generate_series(1, 20000) n`,
+      [endpointId, orgId, new Date(FIRST_MS + 2)],
+    );
+    await store.query(
+      `insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts, endings)
+       select 'whd_' || $1 || n, $3::timestamptz + n * interval '1 ms', $2, $1, 'evt_' || n, 'ticket.created', n, 0, 'failed', 1, 0
+       from generate_series(0, 4) n`,
+      [endpointId, orgId, new Date(FIRST_MS)],
+    );
+    const entries = await indexEntriesRead(store, orgId, async () => {
+      const recent = await new EndpointHealthReader(store).recent(orgId, FIRST_MS + 5);
+      expect(recent.get(endpointId)).toEqual({ tried: 5, failed: 5, sinceEnabled: { tried: 3, failed: 3 } });
+    });
+    expect(entries).toBeLessThan(100);
+  });
 });
 
 describe('the health of an endpoint', () => {

@@ -60,9 +60,10 @@ export class EndpointHealthReader {
         (await runner.query(
           `select e.id, counts.tried, counts.failed, counts.tried_since, counts.failed_since
            from endpoints e
-           cross join lateral (
-             select max(p.ended_at) as at from endpoint_inactive_periods p where p.endpoint_id = e.id
-           ) enabled
+           left join lateral (
+             select p.ended_at as at from endpoint_inactive_periods p
+             where p.endpoint_id = e.id and p.ended_at is not null order by p.activation desc limit 1
+           ) enabled on true
            cross join lateral (
              select (count(*) filter (where attempts > 0 or is_failed))::int as tried,
                (count(*) filter (where is_failed or is_retried))::int as failed,

@@ -48,6 +48,7 @@ import { RareReads1700000000112 } from './0112-rare-reads.js';
 import { EndedActivations1700000000113 } from './0113-ended-activations.js';
 import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
 import { OldestChats1700000000116 } from './0116-oldest-chats.js';
+import { ManyInactivePeriods1700000000117 } from './0117-many-inactive-periods.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -100,4 +101,5 @@ export const MIGRATIONS = [
   EndedActivations1700000000113,
   LastingBacklogs1700000000115,
   OldestChats1700000000116,
+  ManyInactivePeriods1700000000117,
 ];

@@ -72,6 +72,7 @@ describe('the migrations', () => {
       'EndedActivations1700000000113 71a5805bce3e',
       'LastingBacklogs1700000000115 9ea9ff954496',
       'OldestChats1700000000116 ab75bc715259',
+      'ManyInactivePeriods1700000000117 5b71dc8df9c1',
     ]);
   });
 });

@@ -75,6 +75,28 @@ const FILTERED_AT_ONCE = 10;
 const IS_SUBSCRIBED = `e.event_type = any($7) and not starts_with(e.event_id, '${EXAMPLE_ID_BEGINNING}')
   and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))`;
 
+/**
+ * Whether the event came while the endpoint was inactive, by seq or by time. Periods follow one another, so only the
+ * first one that ended after the event can have it. An endpoint can have very many.
+ */
+const WAS_INACTIVE = `exists (
+          select from endpoints n
+          cross join lateral (
+            (select * from endpoint_inactive_periods where endpoint_id = n.id and ended_after_seq >= e.seq
+             order by ended_after_seq, activation limit 1)
+            union all
+            (select * from endpoint_inactive_periods where endpoint_id = n.id and ended_at > e.appended_at
+             order by ended_at limit 1)
+            union all
+            (select * from endpoint_inactive_periods where endpoint_id = n.id and ended_at is null)
+          ) p
+          where n.id = $2 and (
+            e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
+            or e.appended_at < coalesce(p.ended_at, 'infinity')
+              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY_MS} ms', n.created_at)
+          )
+        )`;
+
 /** The events to look at. Parameters: org; the seq before them, their times, and the last seq. */
 const LOOKED_AT = (after: string, from: string, until: string, through: string) => `
     select seq, appended_at, event_id, event_type, widget_id from events
@@ -105,15 +127,7 @@ const pageSql = (lookedAt: string, envelope: string) => `
       or ('missed' = any($6) or 'never_sent' = any($6)) and d.run is null and ${IS_SUBSCRIBED}
         and ('never_sent' = any($6) and (
           e.appended_at < $11 or e.seq <= (select receives_after_seq from endpoints where id = $2)
-        ) or exists (
-          select from endpoint_inactive_periods p
-          join endpoints n on n.id = p.endpoint_id
-          where p.endpoint_id = $2 and (
-            e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
-            or e.appended_at < coalesce(p.ended_at, 'infinity')
-              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY_MS} ms', n.created_at)
-          )
-        ))
+        ) or ${WAS_INACTIVE})
     order by e.seq limit $9
   )
   select page.*, (

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Seq } from '#libs/domain';
+import { CelFilters } from '#libs/event-filter';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
+import type { Store } from '../../connection/store.js';
+import { DayPartitions } from '../../projections/days/day-partitions.js';
+import { aTestStore } from '../../testing/a-test-store.js';
+import { anEndpoint } from '../../testing/an-endpoint.js';
+import { indexEntriesRead } from '../../testing/index-entries-read.js';
+import { RecoverySource } from './recovery-source.js';
+
+const DAY_MS = 86_400_000;
+const FIRST_MS = Date.UTC(2026, 5, 1);
+const EVENTS = 5_000;
+/** Periods after the events and, as many, before them. */
+const OTHERS = 15_000;
+
+let store: Store;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  ({ store, drop } = await aTestStore());
+});
+
+afterAll(() => drop());
+
+it('what an endpoint missed is found by seq and by time, however often it was inactive', async () => {
+  const orgId = anOrgId();
+  const id = await anEndpoint(store, orgId);
+  await new DayPartitions(store).ensure([0, 1, 2].map((day) => FIRST_MS + day * DAY_MS));
+  await store.query(
+    `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
+     select $1, n, $2::timestamptz + n * interval '40 seconds', 'evt_' || lpad(n::text, 26, '0'), 'ticket.created', '{}'
+     from generate_series(1, $3::int) n`,
+    [orgId, new Date(FIRST_MS), EVENTS],
+  );
+  // Every two minutes, the endpoint is inactive for half a minute. By time, the event at its beginning was missed, and the one
+  // 40 s before. By seq, the one after the end of every other period was.
+  await store.query(
+    `with added as (
+       insert into endpoint_inactive_periods
+         (endpoint_id, org_id, activation, began_at, ended_at, began_after_seq, ended_after_seq)
+       select $1, $2, n + $4 + 1, $3::timestamptz + n * interval '2 minutes',
+         $3::timestamptz + n * interval '2 minutes' + interval '30 seconds', 3 * n, 3 * n + 1 - n % 2
+       from generate_series(-$4::int, $4::int) n
+     ) update endpoints set activation = 2 * $4 + 2, created_at = $3::timestamptz - interval '1 day' where id = $1`,
+    [id, orgId, new Date(FIRST_MS), OTHERS],
+  );
+  const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
+  const subscriber = { id, orgId, events: ['ticket.created'], widgetIds: null, filter: null } as never;
+  const range = { sinceSeq: null, since: null, until: null, throughSeq: null };
+  const nowMs = FIRST_MS + 3 * DAY_MS;
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    const page = await source.page(orgId, subscriber, ['missed'], range, 0 as Seq, EVENTS, nowMs);
+    expect(page.events.map(({ seq }) => seq)).toEqual(oneTo(EVENTS).filter((seq) => seq % 3 !== 1 || seq % 2 === 1));
+  });
+  expect(entries).toBeLessThan(15 * EVENTS);
+});
