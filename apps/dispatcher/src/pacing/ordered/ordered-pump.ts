@@ -66,8 +66,8 @@ export class OrderedPump {
   readonly #endpoints = new Map<EndpointId, InOrder>();
   #listed: ReadonlyMap<EndpointId, PacedEndpoint> = new Map();
   #generation: number | null = null;
-  /** Set while it is found out which orders begin. */
-  #advancing: Promise<void> | undefined;
+  /** Whether it is being found out which orders begin. */
+  #isAdvancing = false;
 
   constructor(private readonly use: OrderedPumpDependencies) {}
 
@@ -106,13 +106,15 @@ export class OrderedPump {
 
   /** Asks Kafka, which may take long. Nothing waits for this but the orders that cannot begin yet. */
   #advanceStarts(starts: readonly OrderStart[]): void {
-    this.#advancing ??= this.use.starts
+    if (this.#isAdvancing) return;
+    this.#isAdvancing = true;
+    void this.use.starts
       .advance(starts)
       .catch((error: unknown) => {
         this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
       })
       .finally(() => {
-        this.#advancing = undefined;
+        this.#isAdvancing = false;
       });
   }
 
