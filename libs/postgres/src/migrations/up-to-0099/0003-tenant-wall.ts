@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { letBecome, makeRole } from './make-role.js';
+import { letBecome, makeRole } from '../make-role.js';
 
 const TENANT_TABLES = [
   'events',
