@@ -78,7 +78,7 @@ export class PollEvents {
     const selected: FeedItem[] = [];
     for (const [index, item] of items.entries()) {
       if (index % FILTERED_AT_ONCE === FILTERED_AT_ONCE - 1) await setImmediate();
-      if (!this.filters.selects(filter, item.envelope)) continue;
+      if (!this.filters.selects(filter, Buffer.from(item.envelope))) continue;
       if (selected.length === limit) return { items: selected, isCut: true };
       selected.push(item);
     }
