@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
 import { ENVELOPE_SEPARATOR, FeedPage } from '#libs/postgres';
-import { eventsOfStream, feedPageJson, feedPageStream } from './feed-page.presenter.js';
+import { eventAt, eventPlaces, feedPageJson, feedPageStream } from './feed-page.presenter.js';
 
 function aPage(envelopes: readonly string[], nextSeq: number | null = null): FeedPage {
   return new FeedPage({
@@ -38,7 +38,8 @@ describe('a page of the feed', () => {
 
   it('is read from its stream, event by event', () => {
     const envelopes = ['{"a":"\\ndata: "}', '{"b":\r\n[ 1.0 ]}', '{"ü":"😀"}'];
-    expect([...eventsOfStream(feedPageStream(aPage(envelopes)))]).toEqual([
+    const text = feedPageStream(aPage(envelopes));
+    expect([...eventPlaces(text)].map((at) => eventAt(text, at))).toEqual([
       { seq: 1, event: 'ticket.created', envelope: envelopes[0] },
       { seq: 2, event: 'ticket.created', envelope: '{"b":\n[ 1.0 ]}' },
       { seq: 3, event: 'ticket.created', envelope: envelopes[2] },

@@ -44,16 +44,17 @@ const EVENT_END = '\n\n';
 const ID = 'id: ';
 const DATA = '\ndata: ';
 
+/** Yields where each event of a text of `feedPageStream` begins. */
+export function* eventPlaces(text: Buffer): Generator<number, void, undefined> {
+  for (let at = 0; at < text.length; at = text.indexOf(EVENT_END, at) + EVENT_END.length) yield at;
+}
+
 /**
- * Yields the events of a text of `feedPageStream`, one by one, so that a stream of another form can share the text. A
- * line break between the tokens of an envelope becomes a line feed.
+ * Returns the event that begins at this place in a text of `feedPageStream`, so that a stream of another form can share
+ * the text. A line break between the tokens of the envelope becomes a line feed.
  */
-export function* eventsOfStream(text: Buffer): Generator<FeedItem, void, undefined> {
-  for (let at = 0; at < text.length;) {
-    const end = text.indexOf(EVENT_END, at);
-    const [marks = '', ...lines] = text.toString('utf8', at, end).split(DATA);
-    const [id = '', event = ''] = marks.split('\nevent: ');
-    yield { seq: seqFromText(id.slice(ID.length)), event, envelope: lines.join('\n') };
-    at = end + EVENT_END.length;
-  }
+export function eventAt(text: Buffer, at: number): FeedItem {
+  const [marks = '', ...lines] = text.toString('utf8', at, text.indexOf(EVENT_END, at)).split(DATA);
+  const [id = '', event = ''] = marks.split('\nevent: ');
+  return { seq: seqFromText(id.slice(ID.length)), event, envelope: lines.join('\n') };
 }

@@ -24,8 +24,8 @@ export class AgentFilters {
   }
 
   /** Whether a subscription with the expression has the event: always if the expression has no answer. */
-  selects(expression: string | null, envelope: string): boolean {
-    return expression === null || isReceived(filteredReception(expression, Buffer.from(envelope), this.#filters));
+  selects(expression: string | null, envelope: Buffer): boolean {
+    return expression === null || isReceived(filteredReception(expression, envelope, this.#filters));
   }
 }
 

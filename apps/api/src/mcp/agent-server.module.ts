@@ -6,6 +6,7 @@ import { AgentFilters } from './agent-filters.js';
 import { AgentServer } from './agent-server.js';
 import { PollEvents } from './poll-events.js';
 import { Refusals } from './refusal.js';
+import { SharedSelections } from './shared-selections.js';
 import { StreamEvents } from './stream-events.js';
 import { Subscriptions } from './subscription.js';
 import { AgentTools } from './tools/agent-tools.js';
@@ -37,6 +38,7 @@ export { AgentServer };
     RecoverEndpointTool,
     Refusals,
     ReplayDeliveryTool,
+    SharedSelections,
     StreamEvents,
     SubscribeWebhooks,
     Subscriptions,

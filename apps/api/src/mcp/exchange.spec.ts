@@ -64,6 +64,16 @@ describe('a stream to a client', () => {
     expect(String((await frames.next()).value)).toBe('{"data":1.0}');
   });
 
+  it('ends the exchange with its last message', async () => {
+    const { exchange, frames, send, end } = aStream();
+    void send('one');
+    await frames.next();
+    expect(await isDone(exchange.ended)).toBe(false);
+    end();
+    await frames.next();
+    expect(await isDone(exchange.ended)).toBe(true);
+  });
+
   it('waits no more once the client is gone', async () => {
     const gone = new AbortController();
     const { send } = aStream(gone.signal);

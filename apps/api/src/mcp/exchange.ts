@@ -9,7 +9,7 @@ export class Exchange {
   #framesAhead = 0;
   #wake: (() => void) | null = null;
   #end: (() => void) | null = null;
-  /** Resolves once the response is printed, or nobody waits for it. */
+  /** Resolves once the response is printed, to the last message of a stream, or nobody waits for it. */
   readonly ended = new Promise<void>((resolve) => {
     this.#end = resolve;
   });
@@ -61,6 +61,7 @@ export class Exchange {
         if (this.#framesAhead <= 0) this.#wake?.();
       }
     } finally {
+      this.end();
       await reader.cancel().catch(() => undefined);
     }
   }

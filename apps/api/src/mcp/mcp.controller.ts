@@ -56,10 +56,14 @@ export class McpController {
     const key = keyOf(request);
     const isInForce = () => this.authenticator.isInForce(request);
     const exchange = new Exchange(orgId, key, request.actor, isInForce, untilClosed(reply));
+    let isStream = false;
     try {
-      return await this.#respond(exchange, request, reply);
+      const answer = await this.#respond(exchange, request, reply);
+      isStream = answer instanceof StreamableFile;
+      return answer;
     } finally {
-      exchange.end();
+      // A stream ends the exchange with its last message.
+      if (!isStream) exchange.end();
     }
   }
 
@@ -84,14 +88,15 @@ export class McpController {
     const response = server.refusedOrigin(asked) ?? refusedBatch(request) ?? (await server.answer(asked, exchange));
     const type = response.headers.get('content-type') ?? 'application/json';
     reply.status(response.status);
-    if (response.body !== null && type.startsWith('text/event-stream')) {
+    const isEvents = type.startsWith('text/event-stream');
+    if (response.body !== null && isEvents && asksForStream(request)) {
       reply.header('x-accel-buffering', 'no');
       const frames = withPatience(exchange.frames(response.body), STREAM_PATIENCE_MS, () => reply.raw.destroy());
       return new StreamableFile(Readable.from(frames, { objectMode: false, highWaterMark: PIECE_BYTES }), { type });
     }
     const allowed = response.headers.get('allow');
     if (allowed !== null) reply.header('allow', allowed);
-    reply.header('content-type', `${type}; charset=utf-8`);
+    reply.header('content-type', isEvents ? type : `${type}; charset=utf-8`);
     return exchange.verbatim.restore(await response.text());
   }
 }
@@ -107,6 +112,17 @@ function refusedBatch({ body }: FastifyRequest): Response | undefined {
 function isBatch(body: unknown): boolean {
   if (!Buffer.isBuffer(body)) return false;
   return body.find((byte) => !BEFORE_JSON.has(byte)) === OPEN_BRACKET;
+}
+
+/**
+ * Whether the answer is a stream. Clients of earlier revisions get each answer as a server-sent event, and the SDK has not
+ * made it when it begins the response.
+ */
+function asksForStream({ body }: FastifyRequest): boolean {
+  if (!Buffer.isBuffer(body)) return false;
+  // As the SDK reads it, without a byte order mark.
+  const { method } = JSON.parse(new TextDecoder().decode(body)) as { readonly method?: unknown };
+  return method === 'events/stream';
 }
 
 /** Returns the request in the form of the web, which the SDK reads. */

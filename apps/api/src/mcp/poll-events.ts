@@ -37,17 +37,20 @@ export class PollEvents {
     private readonly filters: AgentFilters,
   ) {}
 
-  async poll(exchange: Exchange, params: PollParams) {
-    await this.#turn(exchange);
-    return this.#poll(exchange, params);
-  }
-
-  /** Resolves when it is the turn of this poll, which lasts until its response is printed. */
-  async #turn({ orgId, ended }: Exchange): Promise<void> {
-    await new Promise<void>((resolve) => {
-      void this.#turns.of(orgId, () => {
-        resolve();
-        return ended;
+  /** Polls when it is the turn of this poll, which lasts until its response is printed. */
+  poll(exchange: Exchange, params: PollParams): Promise<object> {
+    return new Promise((resolve) => {
+      void this.#turns.of(exchange.orgId, async () => {
+        // Nobody waits for the answer.
+        if (exchange.signal.aborted) {
+          resolve({});
+          return;
+        }
+        const polled = this.#poll(exchange, params);
+        resolve(polled);
+        // A client that leaves ends the exchange while its page is being made.
+        await polled.catch(() => undefined);
+        await exchange.ended;
       });
     });
   }
@@ -78,7 +81,7 @@ export class PollEvents {
     const selected: FeedItem[] = [];
     for (const [index, item] of items.entries()) {
       if (index % FILTERED_AT_ONCE === FILTERED_AT_ONCE - 1) await setImmediate();
-      if (!this.filters.selects(filter, item.envelope)) continue;
+      if (!this.filters.selects(filter, Buffer.from(item.envelope))) continue;
       if (selected.length === limit) return { items: selected, isCut: true };
       selected.push(item);
     }

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { EventCursors, type ApiKeyId, type OrgId, type Seq } from '#libs/domain';
 import { FeedPage, type FeedQuery } from '#libs/postgres';
 import type { AuditActor } from '#libs/postgres';
+import { oneTo } from '../../../../test/support/sequence.js';
 import type { FeedFollower } from '../events/feed-follower.js';
 import { feedPageStream } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
@@ -9,6 +10,7 @@ import type { StreamPages } from '../events/streams/stream-pages.js';
 import type { StreamPage } from '../events/streams/stream-room.js';
 import { AgentFilters } from './agent-filters.js';
 import { Exchange } from './exchange.js';
+import { SharedSelections } from './shared-selections.js';
 import { StreamEvents, type StreamMessage } from './stream-events.js';
 import type { Subscriptions } from './subscription.js';
 
@@ -39,7 +41,12 @@ function aPage(seqs: readonly number[], oldestSeq: number, headSeq: number): Str
 /** The messages of a stream that continues after seq 5, and whose reads give these pages; `null` is a beat. */
 async function messagesOf(
   steps: readonly (StreamPage | null)[],
-  { isInForce = true, begins = { since: 5 as Seq, isTruncated: false }, filter = null as string | null } = {},
+  {
+    isInForce = true,
+    begins = { since: 5 as Seq, isTruncated: false },
+    filter = null as string | null,
+    selections = new SharedSelections(new AgentFilters()),
+  } = {},
 ): Promise<readonly StreamMessage[]> {
   const pages = { read: () => Promise.reject(new Error('not asked')) } as unknown as StreamPages;
   const follower = {
@@ -58,9 +65,8 @@ async function messagesOf(
     begin: () => Promise.resolve({ query: { events: ['ticket.created'] }, filter, ...begins }),
   };
   const streams = new OpenStreams({ maxStreams: 1, maxStreamsPerKey: 1 });
-  const filters = new AgentFilters();
   const begun = subscriptions as unknown as Subscriptions;
-  const events = new StreamEvents(begun, follower, streams, pages, cursors, filters);
+  const events = new StreamEvents(begun, follower, streams, pages, cursors, selections);
   const key = { id: 'gk_1' as ApiKeyId, quota: 'gk_1', orgId: ORG, scopes: [], expiresAt: null };
   const inForce = () => Promise.resolve(isInForce);
   const exchange = new Exchange(ORG, key, {} as AuditActor, inForce, new AbortController().signal);
@@ -108,6 +114,43 @@ describe('a stream', () => {
       ['event', at(9), undefined],
       ['heartbeat', at(40), undefined],
     ]);
+  });
+
+  it('evaluates its filter once for each event of a page, however many streams have the page and the filter', async () => {
+    const evaluated: string[] = [];
+    const parsed = new Set<Buffer>();
+    const selects = (filter: string, envelope: Buffer) => {
+      evaluated.push(`${filter} ${(JSON.parse(envelope.toString()) as { id: string }).id}`);
+      parsed.add(envelope);
+      return filter === 'all';
+    };
+    const selections = new SharedSelections({ selects } as unknown as AgentFilters);
+    const page = aPage([6, 9], 1, 10);
+    const streamed = (filter: string) => messagesOf([page], { filter, selections });
+    const streams = await Promise.all(['all', 'none', 'all', 'none'].map(streamed));
+    expect(streams.map((messages) => messages.length)).toEqual([3, 1, 3, 1]);
+    expect(await streamed('all')).toHaveLength(3);
+    expect(evaluated).toEqual(['all evt_6', 'none evt_6', 'all evt_9', 'none evt_9']);
+    // Filters that keep the event that was parsed last know it by its buffer.
+    expect(parsed.size).toBe(2);
+  });
+
+  it('lets other work run while many filters are evaluated', async () => {
+    let turns = 0;
+    const turn = setInterval(() => turns++, 0);
+    const counted: number[] = [];
+    const selects = () => {
+      counted.push(turns);
+      const until = performance.now() + 0.1;
+      while (performance.now() < until);
+      return false;
+    };
+    const selections = new SharedSelections({ selects } as unknown as AgentFilters);
+    const page = aPage(oneTo(100), 1, 100);
+    await Promise.all(oneTo(10).map((n) => messagesOf([page], { filter: `f${n}`, selections })));
+    clearInterval(turn);
+    expect(counted).toHaveLength(1_000);
+    expect(new Set(counted).size).toBeGreaterThanOrEqual(8);
   });
 
   it('says that it begins after a gap', async () => {

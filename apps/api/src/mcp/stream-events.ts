@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { EventCursors, mcpError, startAfter, type Seq } from '#libs/domain';
 import type { FeedQuery } from '#libs/postgres';
 import { FeedFollower, positionAfter } from '../events/feed-follower.js';
-import { eventsOfStream } from '../events/feed-page.presenter.js';
+import { eventAt } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
 import { StreamPages } from '../events/streams/stream-pages.js';
-import { AgentFilters } from './agent-filters.js';
 import { eventOccurrence } from './event-occurrence.js';
 import type { Exchange } from './exchange.js';
+import { SharedSelections } from './shared-selections.js';
 import { Subscriptions, type SubscriptionParams } from './subscription.js';
 
 /** The extension wants a heartbeat every 30 s at least. Before each of them, the key is checked again. */
@@ -30,7 +30,7 @@ export class StreamEvents {
     private readonly streams: OpenStreams,
     private readonly pages: StreamPages,
     private readonly cursors: EventCursors,
-    private readonly filters: AgentFilters,
+    private readonly selections: SharedSelections,
   ) {}
 
   /**
@@ -69,8 +69,9 @@ export class StreamEvents {
         }
         if (state.gapTo !== null) yield this.#active(exchange, state.gapTo, true);
         state.gapTo = null;
-        for (const item of eventsOfStream(page?.held?.text ?? NOTHING)) {
-          if (!this.filters.selects(filter, item.envelope)) continue;
+        const text = page?.held?.text ?? NOTHING;
+        for (const at of await this.selections.places(filter, text)) {
+          const item = eventAt(text, at);
           const params = { ...eventOccurrence(item, verbatim), cursor: this.cursors.at(orgId, item.seq) };
           yield { method: 'notifications/events/event', params };
         }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 
@@ -36,6 +38,7 @@ export interface AgentStream {
 }
 
 const REVISION = '2026-07-28';
+const LEGACY_REVISION = '2025-11-25';
 const ANY = z.looseObject({});
 
 /** An agent that uses the client of the official SDK. */
@@ -44,6 +47,7 @@ export class Agent {
     private readonly client: Client,
     private readonly url: string,
     private readonly key: string,
+    private readonly era: 'modern' | 'legacy',
   ) {}
 
   static async connect(baseUrl: string, key: string, era: 'modern' | 'legacy' = 'modern'): Promise<Agent> {
@@ -51,7 +55,7 @@ export class Agent {
     const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
     const headers = { authorization: `Bearer ${key}` };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), { requestInit: { headers } }));
-    return new Agent(client, `${baseUrl}/mcp`, key);
+    return new Agent(client, `${baseUrl}/mcp`, key, era);
   }
 
   get capabilities(): object | undefined {
@@ -97,21 +101,30 @@ export class Agent {
     verb = 'POST',
     signal: AbortSignal | null = null,
   ): Promise<Response> {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': REVISION,
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const sent = {
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${this.key}`,
-      'mcp-protocol-version': REVISION,
-      'mcp-method': method,
-      ...headers,
-    };
+    const { headers: own, body } = this.#request(method, params);
+    const sent = { ...own, ...headers };
     if (verb !== 'POST') return fetch(this.url, { method: verb, headers: sent });
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: meta } });
     return fetch(this.url, { method: verb, headers: { 'content-type': 'application/json', ...sent }, body, signal });
+  }
+
+  /** Opens a connection that asks, and reads no answer. */
+  async silent(method: string, params: object): Promise<{ ask(): void; close(): void }> {
+    const { hostname, port, pathname } = new URL(this.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.pause();
+    const { headers, body } = this.#request(method, params);
+    const fields = { host: hostname, 'content-type': 'application/json', 'content-length': body.length, ...headers };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    return {
+      ask() {
+        socket.write(`POST ${pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+      },
+      close() {
+        socket.destroy();
+      },
+    };
   }
 
   async raw(method: string, params: object): Promise<string> {
@@ -156,6 +169,26 @@ export class Agent {
 
   async close(): Promise<void> {
     await this.client.close();
+  }
+
+  #request(method: string, params: object): { readonly headers: Record<string, string>; readonly body: string } {
+    const headers = { accept: 'application/json, text/event-stream', authorization: `Bearer ${this.key}` };
+    const message = { jsonrpc: '2.0', id: 7, method };
+    if (this.era === 'legacy') {
+      return {
+        headers: { ...headers, 'mcp-protocol-version': LEGACY_REVISION },
+        body: JSON.stringify({ ...message, params }),
+      };
+    }
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': REVISION,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    return {
+      headers: { ...headers, 'mcp-protocol-version': REVISION, 'mcp-method': method },
+      body: JSON.stringify({ ...message, params: { ...params, _meta: meta } }),
+    };
   }
 
   async #openStream(

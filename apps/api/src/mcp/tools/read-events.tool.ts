@@ -77,6 +77,7 @@ export class ReadEventsTool {
   }
 
   #isAbout({ event, envelope }: FeedItem, subject: string): boolean {
-    return subjectPath(event) !== null && this.filters.selects(subscriptionFilter(event, { subject }), envelope);
+    if (subjectPath(event) === null) return false;
+    return this.filters.selects(subscriptionFilter(event, { subject }), Buffer.from(envelope));
   }
 }
