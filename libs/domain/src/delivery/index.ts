@@ -10,6 +10,7 @@ export * from './destination.js';
 export * from './endpoint-health.js';
 export * from './event-filter.js';
 export * from './facts/delivery-fact.js';
+export * from './facts/fact-codec.js';
 export * from './lane-shares.js';
 export * from './later-retry.js';
 export * from './ordering.js';

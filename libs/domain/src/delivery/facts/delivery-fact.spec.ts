@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aDelivery, attempted, ended, replayed, scheduled } from '../../testing/facts.js';
-import { decodeFact, encodeFact, factEndpointId, type DeliveryFact } from './delivery-fact.js';
+import { factEndpointId, type DeliveryFact } from './delivery-fact.js';
+import { decodeFact, encodeFact } from './fact-codec.js';
 
 const { endpointId, orgId } = aDelivery();
 

@@ -1,5 +1,4 @@
 import type { DeliveryRef } from '../attempt.js';
-import { isFact, type UnknownFact } from './fact-members.js';
 import type { EndpointId, OrgId } from '../../kernel/index.js';
 
 /** Why a delivery ended before its attempts were used up. */
@@ -78,19 +77,4 @@ export type DeliveryFact = Scheduled | Attempted | Replayed | Ended | EndpointDi
 
 export function factEndpointId(fact: DeliveryFact): EndpointId {
   return fact.type === 'endpoint_disabled' ? fact.endpointId : fact.delivery.endpointId;
-}
-
-export function encodeFact(fact: DeliveryFact): Buffer {
-  return Buffer.from(JSON.stringify(fact));
-}
-
-/** Decodes a fact; returns `undefined` if the value is not one. Only Gapless writes facts. */
-export function decodeFact(value: Buffer | null): DeliveryFact | undefined {
-  if (value === null) return undefined;
-  try {
-    const fact = JSON.parse(value.toString()) as UnknownFact;
-    return isFact(fact) ? fact : undefined;
-  } catch {
-    return undefined;
-  }
 }
