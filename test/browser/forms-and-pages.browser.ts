@@ -374,6 +374,51 @@ describe('a secret that is shown once', () => {
   });
 });
 
+describe('a tab whose session a sign-in in another tab has replaced', () => {
+  it('goes on with the same key, and saves nothing with another one', async () => {
+    const { visitor, operator, apiKey } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    const rename = async (name: string) => {
+      await visitor.open(`/endpoints/${id}/edit`);
+      await page.getByLabel('Name (optional)').fill(name);
+    };
+    // The tabs of a browser share its cookie.
+    const takeCookieOf = async ({ context }: Visitor) => visitor.context.addCookies(await context.cookies());
+    await rename('CRM sync');
+    const again = await desk.aVisitor();
+    await again.signIn(apiKey);
+    await takeCookieOf(again);
+    await visitor.button('Save').click();
+    await visitor.heading('CRM sync').waitFor();
+
+    await rename('Nobody’s');
+    await takeCookieOf((await desk.aDesk()).visitor);
+    await visitor.button('Save').click();
+    await visitor.see('Not found');
+    expect(await operator.endpoint(id)).toMatchObject({ name: 'CRM sync' });
+    expect(visitor.complaints.splice(0).filter((text) => !/403|404/.test(text))).toEqual([]);
+  });
+
+  it('shows the organization of the other tab', async () => {
+    const [mine, other] = [await desk.aDesk(), await desk.aDesk()];
+    const { url } = await desk.suite.aReceiver();
+    await mine.operator.register({ url, events: ['ticket.created'], name: 'Mine' });
+    await other.operator.register({ url, events: ['ticket.created'], name: 'Other' });
+    const { page, context } = mine.visitor;
+    await mine.visitor.open('/endpoints');
+    await page.getByRole('link', { name: 'Mine' }).waitFor();
+    const second = await context.newPage();
+    await context.addCookies(await other.visitor.context.cookies());
+    await second.goto(`${desk.suite.app.url}/endpoints`);
+    await second.getByRole('link', { name: 'Other' }).waitFor();
+    await page.getByRole('link', { name: 'Other' }).waitFor();
+    await page.getByTitle(other.operator.orgId).waitFor();
+    expect(await page.getByText('Mine').count()).toBe(0);
+  });
+});
+
 describe('a key with few scopes', () => {
   it('lands on a page that it can use, and sees only such pages', async () => {
     const { operator } = await desk.aDesk();
