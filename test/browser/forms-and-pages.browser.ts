@@ -501,6 +501,23 @@ describe('a name that others chose', () => {
   });
 });
 
+describe('the thresholds of alerts', () => {
+  it('are saved where they were changed, and keep the changes of others', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/alerts');
+    const second = page.getByLabel('Second alert after (seconds)');
+    await second.fill('400');
+    await operator.api.setAlertThresholds(operator.orgId, { first: 30, second: 300 });
+    await visitor.button('Save').click();
+    await visitor.see('Thresholds saved');
+    expect(await page.getByLabel('First alert after (seconds)').inputValue()).toBe('30');
+    expect(await visitor.button('Save').isDisabled()).toBe(true);
+    const { text } = await operator.api.request('GET', `/internal/orgs/${operator.orgId}/live-chat-settings`);
+    expect(JSON.parse(text)).toMatchObject({ data: { first_alert_seconds: 30, second_alert_seconds: 400 } });
+  });
+});
+
 describe('the alerts', () => {
   it('are listed in pages, and lead to the chat and to the event', async () => {
     const { visitor, operator } = await desk.aDesk();
