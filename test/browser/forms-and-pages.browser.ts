@@ -352,6 +352,22 @@ describe('a secret that is shown once', () => {
     await page.getByTestId('secret').waitFor();
   });
 
+  it('is selected where the browser allows no copying', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    // As over http.
+    await page.addInitScript('delete Navigator.prototype.clipboard');
+    await visitor.open('/keys');
+    await visitor.button('New API key').click();
+    await visitor.button('Create key').click();
+    const secret = await page.getByTestId('secret').textContent();
+    await visitor.button('Copy API key').click();
+    await visitor.see('Select the text and copy it yourself.');
+    expect(await page.evaluate<string>('getSelection().toString()')).toBe(secret);
+    await page.getByLabel('I have stored the API key').check();
+    await visitor.button('Done').click();
+  });
+
   it('is not lost by leaving the form of a new endpoint without a warning', async () => {
     const { visitor } = await desk.aDesk();
     const { page } = visitor;

@@ -31,7 +31,7 @@ beforeAll(async () => {
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.end(`<!doctype html><html lang="en"><title>Product</title><body style="margin:0;background:#fff8e7">
       <h1 style="font:600 20px sans-serif;margin:16px">Acme settings</h1>
-      <iframe title="Webhooks" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
+      <iframe title="Webhooks" allow="clipboard-write" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
   });
   await new Promise<void>((resolve) => customers.listen(0, '127.0.0.1', resolve));
   productUrl = `http://localhost:${(customers.address() as AddressInfo).port}`;
