@@ -144,6 +144,26 @@ describe('the list of events', () => {
     });
   });
 
+  it('says that it cannot be read any more, keeps what it shows, and goes on by itself', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 60);
+    await visitor.open('/events');
+    const live = page.getByText('Live', { exact: true });
+    await live.waitFor();
+    await page.route('**/external/events?*', (route) => route.fulfill({ status: 429, json: {} }));
+    await visitor.button('Older').click();
+    await page.getByRole('alert').filter({ hasText: 'Too many requests' }).waitFor();
+    await page.getByText('Not updated', { exact: true }).waitFor();
+    expect(await live.count()).toBe(0);
+    expect(await listedSeqs(visitor)).toEqual(down(60, 11));
+    await page.unroute('**/external/events?*');
+    await live.waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    // Each refused request is what the browser complains of.
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
+  });
+
   it('leads back to the event and the filter before', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;

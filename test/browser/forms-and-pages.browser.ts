@@ -691,6 +691,33 @@ describe('the overview', () => {
   });
 });
 
+describe('a page whose data is there', () => {
+  it.each([
+    ['/', '**/dashboard/overview*'],
+    ['/endpoints', '**/external/webhooks'],
+    ['/audit-log', '**/external/audit-log*'],
+    ['/alerts', '**/waiting-conversations'],
+  ])('%s says since when a part of it is not updated, until it is', async (path, part) => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open(path);
+    await page.locator('h1').first().waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await page.route(part, (route) => route.fulfill({ status: 429, json: {} }));
+    // What the browser reports when it is online again: pages then ask for everything that is shown.
+    const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))");
+    const note = page.getByText(/^A part of this page is not updated since \d/);
+    await askAgain();
+    await note.waitFor();
+    await visitor.see('The server answered 429.');
+    expect(await violations(page)).toEqual([]);
+    await page.unroute(part);
+    await askAgain();
+    await note.waitFor({ state: 'detached' });
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
+  });
+});
+
 describe('every page', () => {
   let everything: Desk;
   let paths: readonly string[];
