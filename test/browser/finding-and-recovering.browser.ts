@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import type { Operator } from '../e2e/delivery/support/operator.js';
 import { conversationData } from '../support/conversations.js';
+import { aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import type { Receiver } from '../support/receiver.js';
 import { aTcpProxy } from '../support/tcp-proxy.js';
@@ -178,6 +179,19 @@ describe('the list of events', () => {
     expect(await page.getByLabel('Event type').inputValue()).toBe('');
     await page.goBack();
     await page.locator('.event-line-open', { hasText: '#2' }).waitFor();
+  });
+
+  it('keeps the focus in the filter of a widget, whose text follows the address', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/events');
+    const field = page.getByLabel('Widget id');
+    await field.fill(aWidgetId());
+    await visitor.see('No event matches the filters');
+    expect(await page.evaluate<string>('document.activeElement.placeholder')).toBe('Any widget (id)');
+    await page.goBack();
+    await visitor.see('No events yet');
+    expect(await field.inputValue()).toBe('');
   });
 });
 

@@ -246,6 +246,21 @@ describe('the portal', () => {
     await heading(page, 'There is no such page').waitFor();
   });
 
+  it('names neither keys nor settings of the server in its forms', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(anOrgId(), ['webhooks:read', 'webhooks:write', 'settings:read']));
+    await link(page, 'New endpoint').first().click();
+    await page.getByText('Delivery', { exact: true }).click();
+    expect(await page.getByRole('button', { name: 'Try it on recent events' }).getAttribute('title')).toBe(
+      'This link does not allow that (events:read). Ask Acme Events for another link.',
+    );
+    await page.getByLabel('Authorization').selectOption('oauth2');
+    await page.getByText('Acme Events fetches a token there').waitFor();
+    await link(page, 'Live-chat alerts').click();
+    await page.getByText('One in each line.', { exact: true }).waitFor();
+  });
+
   it.each([1_280, 390])('has room for long names of the organization and the user, in %i pixels', async (width) => {
     const [org, user] = ['Wide Organization '.repeat(6).trim(), `${'a'.repeat(60)}@example.com`];
     for (const [orgName, userName] of [

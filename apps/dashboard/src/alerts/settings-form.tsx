@@ -4,6 +4,7 @@ import { api, dataOf } from '../api/client.js';
 import { liveChatSettingsQuery } from '../api/queries.js';
 import type { LiveChatSettings } from '../api/resources.js';
 import { useLack } from '../session/use-session.js';
+import { words } from '../session/wording.js';
 import { durationText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
@@ -75,7 +76,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
           value={draft.emails}
           disabled={!draft.isMailed || lack !== undefined}
           onChange={(event) => setDraft({ ...draft, emails: event.target.value })}
-          hint="One in each line. Mail needs SMTP_URL to be set."
+          hint={`One in each line.${words().isOperated ? ' Mail needs SMTP_URL to be set.' : ''}`}
           error={problems.emails}
         />
         {saving.isError && <FailureNotice error={saving.error} />}

@@ -147,7 +147,7 @@ function Filters({ search, names, onChange }: FiltersProps) {
           <option key={name}>{name}</option>
         ))}
       </SelectField>
-      <WidgetFilter key={search.widget} widget={search.widget} onChange={(widget) => change('widget', widget)} />
+      <WidgetFilter widget={search.widget} onChange={(widget) => change('widget', widget)} />
     </div>
   );
 }
@@ -162,6 +162,12 @@ function WidgetFilter({
   readonly onChange: (widget: string) => void;
 }) {
   const [text, setText] = useState(widget ?? '');
+  // Back, and links to other filters. A new field would lose the focus.
+  const [shown, setShown] = useState(widget);
+  if (shown !== widget) {
+    setShown(widget);
+    setText(widget ?? '');
+  }
   const isWhole = new RegExp(`^${UUID}$`).test(text);
   return (
     <TextField
