@@ -352,6 +352,22 @@ describe('a secret that is shown once', () => {
     await page.getByTestId('secret').waitFor();
   });
 
+  it('is selected where the browser allows no copying', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    // As over http.
+    await page.addInitScript('delete Navigator.prototype.clipboard');
+    await visitor.open('/keys');
+    await visitor.button('New API key').click();
+    await visitor.button('Create key').click();
+    const secret = await page.getByTestId('secret').textContent();
+    await visitor.button('Copy API key').click();
+    await visitor.see('Select the text and copy it yourself.');
+    expect(await page.evaluate<string>('getSelection().toString()')).toBe(secret);
+    await page.getByLabel('I have stored the API key').check();
+    await visitor.button('Done').click();
+  });
+
   it('is not lost by leaving the form of a new endpoint without a warning', async () => {
     const { visitor } = await desk.aDesk();
     const { page } = visitor;
@@ -371,6 +387,51 @@ describe('a secret that is shown once', () => {
     });
     release();
     await page.getByTestId('secret').waitFor();
+  });
+});
+
+describe('a tab whose session a sign-in in another tab has replaced', () => {
+  it('goes on with the same key, and saves nothing with another one', async () => {
+    const { visitor, operator, apiKey } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    const rename = async (name: string) => {
+      await visitor.open(`/endpoints/${id}/edit`);
+      await page.getByLabel('Name (optional)').fill(name);
+    };
+    // The tabs of a browser share its cookie.
+    const takeCookieOf = async ({ context }: Visitor) => visitor.context.addCookies(await context.cookies());
+    await rename('CRM sync');
+    const again = await desk.aVisitor();
+    await again.signIn(apiKey);
+    await takeCookieOf(again);
+    await visitor.button('Save').click();
+    await visitor.heading('CRM sync').waitFor();
+
+    await rename('Nobody’s');
+    await takeCookieOf((await desk.aDesk()).visitor);
+    await visitor.button('Save').click();
+    await visitor.see('Not found');
+    expect(await operator.endpoint(id)).toMatchObject({ name: 'CRM sync' });
+    expect(visitor.complaints.splice(0).filter((text) => !/403|404/.test(text))).toEqual([]);
+  });
+
+  it('shows the organization of the other tab', async () => {
+    const [mine, other] = [await desk.aDesk(), await desk.aDesk()];
+    const { url } = await desk.suite.aReceiver();
+    await mine.operator.register({ url, events: ['ticket.created'], name: 'Mine' });
+    await other.operator.register({ url, events: ['ticket.created'], name: 'Other' });
+    const { page, context } = mine.visitor;
+    await mine.visitor.open('/endpoints');
+    await page.getByRole('link', { name: 'Mine' }).waitFor();
+    const second = await context.newPage();
+    await context.addCookies(await other.visitor.context.cookies());
+    await second.goto(`${desk.suite.app.url}/endpoints`);
+    await second.getByRole('link', { name: 'Other' }).waitFor();
+    await page.getByRole('link', { name: 'Other' }).waitFor();
+    await page.getByTitle(other.operator.orgId).waitFor();
+    expect(await page.getByText('Mine').count()).toBe(0);
   });
 });
 
@@ -453,6 +514,23 @@ describe('a name that others chose', () => {
     await page.getByLabel(`Type “${HOSTILE_NAME}” to confirm`).fill(HOSTILE_NAME);
     await visitor.button('Delete endpoint').click();
     await visitor.see(/^Deleted “\u2068Z[^\u202e]*\u2069”$/);
+  });
+});
+
+describe('the thresholds of alerts', () => {
+  it('are saved where they were changed, and keep the changes of others', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/alerts');
+    const second = page.getByLabel('Second alert after (seconds)');
+    await second.fill('400');
+    await operator.api.setAlertThresholds(operator.orgId, { first: 30, second: 300 });
+    await visitor.button('Save').click();
+    await visitor.see('Thresholds saved');
+    expect(await page.getByLabel('First alert after (seconds)').inputValue()).toBe('30');
+    expect(await visitor.button('Save').isDisabled()).toBe(true);
+    const { text } = await operator.api.request('GET', `/internal/orgs/${operator.orgId}/live-chat-settings`);
+    expect(JSON.parse(text)).toMatchObject({ data: { first_alert_seconds: 30, second_alert_seconds: 400 } });
   });
 });
 
@@ -610,6 +688,33 @@ describe('the overview', () => {
     await visitor.button('Try again').click();
     await visitor.see('Events per minute');
     visitor.complaints.splice(0);
+  });
+});
+
+describe('a page whose data is there', () => {
+  it.each([
+    ['/', '**/dashboard/overview*'],
+    ['/endpoints', '**/external/webhooks'],
+    ['/audit-log', '**/external/audit-log*'],
+    ['/alerts', '**/waiting-conversations'],
+  ])('%s says since when a part of it is not updated, until it is', async (path, part) => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open(path);
+    await page.locator('h1').first().waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await page.route(part, (route) => route.fulfill({ status: 429, json: {} }));
+    // What the browser reports when it is online again: pages then ask for everything that is shown.
+    const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))");
+    const note = page.getByText(/^A part of this page is not updated since \d/);
+    await askAgain();
+    await note.waitFor();
+    await visitor.see('The server answered 429.');
+    expect(await violations(page)).toEqual([]);
+    await page.unroute(part);
+    await askAgain();
+    await note.waitFor({ state: 'detached' });
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
   });
 });
 

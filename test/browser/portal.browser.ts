@@ -31,7 +31,7 @@ beforeAll(async () => {
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.end(`<!doctype html><html lang="en"><title>Product</title><body style="margin:0;background:#fff8e7">
       <h1 style="font:600 20px sans-serif;margin:16px">Acme settings</h1>
-      <iframe title="Webhooks" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
+      <iframe title="Webhooks" allow="clipboard-write" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
   });
   await new Promise<void>((resolve) => customers.listen(0, '127.0.0.1', resolve));
   productUrl = `http://localhost:${(customers.address() as AddressInfo).port}`;
@@ -244,6 +244,21 @@ describe('the portal', () => {
     }
     await visitor.open('/portal/agents');
     await heading(page, 'There is no such page').waitFor();
+  });
+
+  it('names neither keys nor settings of the server in its forms', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(anOrgId(), ['webhooks:read', 'webhooks:write', 'settings:read']));
+    await link(page, 'New endpoint').first().click();
+    await page.getByText('Delivery', { exact: true }).click();
+    expect(await page.getByRole('button', { name: 'Try it on recent events' }).getAttribute('title')).toBe(
+      'This link does not allow that (events:read). Ask Acme Events for another link.',
+    );
+    await page.getByLabel('Authorization').selectOption('oauth2');
+    await page.getByText('Acme Events fetches a token there').waitFor();
+    await link(page, 'Live-chat alerts').click();
+    await page.getByText('One in each line.', { exact: true }).waitFor();
   });
 
   it.each([1_280, 390])('has room for long names of the organization and the user, in %i pixels', async (width) => {

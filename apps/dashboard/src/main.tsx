@@ -3,10 +3,11 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { whenSessionEnds } from './api/client.js';
+import { whenSessionEnds, whenTokenIsRefused } from './api/client.js';
 import { newQueryClient } from './api/query-client.js';
 import { dashboardRouter } from './router.js';
-import { forgetSession } from './session/session.js';
+import { sessionHint } from './session/session-hint.js';
+import { forgetSession, renewSession } from './session/session.js';
 import { chosenTheme, showTheme } from './theme/theme.js';
 import { Toasts } from './ui/toasts.js';
 import './styles/fonts.css';
@@ -22,6 +23,11 @@ whenSessionEnds(() => {
   const next = router.state.location.href;
   forgetSession(queries);
   void router.navigate({ to: '/sign-in', search: next === '/' ? { ended: true } : { ended: true, next } });
+});
+whenTokenIsRefused(() => renewSession(queries));
+sessionHint.whenSetElsewhere(() => {
+  // Without an answer, the next action renews it.
+  renewSession(queries).catch(() => undefined);
 });
 showTheme(chosenTheme());
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
+import { changedSettings, isChanged, settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
 
 const SETTINGS = {
   first_alert_seconds: 60,
@@ -11,6 +11,22 @@ describe('live-chat settings', () => {
   it('come out of the form as they went in', () => {
     expect(settingsOf(settingsDraft(SETTINGS))).toEqual(SETTINGS);
     expect(settingsProblems(settingsDraft(SETTINGS))).toEqual({});
+  });
+
+  it('keep what others changed meanwhile, except for what was changed in the form', () => {
+    const others = {
+      ...SETTINGS,
+      first_alert_seconds: 30,
+      staff_alerts: { enabled: false, emails: ['a@example.com'] },
+    };
+    const draft = { ...settingsDraft(SETTINGS), second: '400', emails: 'eve@example.com' };
+    expect(changedSettings(others, draft, SETTINGS)).toEqual({
+      first_alert_seconds: 30,
+      second_alert_seconds: 400,
+      staff_alerts: { enabled: false, emails: ['eve@example.com'] },
+    });
+    expect(isChanged(draft, SETTINGS)).toBe(true);
+    expect(isChanged(settingsDraft(SETTINGS), SETTINGS)).toBe(false);
   });
 
   it.each([

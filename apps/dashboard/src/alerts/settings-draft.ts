@@ -31,6 +31,37 @@ export function settingsOf(draft: SettingsDraft): LiveChatSettings {
   };
 }
 
+/**
+ * Returns the current settings with what was changed in the form. What others change meanwhile stays as they set it.
+ * @param initial the settings that the form began with
+ */
+export function changedSettings(
+  current: LiveChatSettings,
+  draft: SettingsDraft,
+  initial: LiveChatSettings,
+): LiveChatSettings {
+  const [submitted, before] = [settingsOf(draft), settingsOf(settingsDraft(initial))];
+  const chosen = <T>(now: T, then: T, wanted: T): T => (JSON.stringify(wanted) === JSON.stringify(then) ? now : wanted);
+  const { staff_alerts: staff } = current;
+  return {
+    first_alert_seconds: chosen(current.first_alert_seconds, before.first_alert_seconds, submitted.first_alert_seconds),
+    second_alert_seconds: chosen(
+      current.second_alert_seconds,
+      before.second_alert_seconds,
+      submitted.second_alert_seconds,
+    ),
+    staff_alerts: {
+      enabled: chosen(staff.enabled, before.staff_alerts.enabled, submitted.staff_alerts.enabled),
+      emails: chosen(staff.emails, before.staff_alerts.emails, submitted.staff_alerts.emails),
+    },
+  };
+}
+
+/** Whether the form has changed anything. */
+export function isChanged(draft: SettingsDraft, initial: LiveChatSettings): boolean {
+  return JSON.stringify(settingsOf(draft)) !== JSON.stringify(settingsOf(settingsDraft(initial)));
+}
+
 /** The problems of a draft, by field; an empty object if there are none. */
 export function settingsProblems(draft: SettingsDraft): SettingsProblems {
   const [first, second] = [Number(draft.first), Number(draft.second)];

@@ -4,12 +4,13 @@ import { api, dataOf } from '../api/client.js';
 import { liveChatSettingsQuery } from '../api/queries.js';
 import type { LiveChatSettings } from '../api/resources.js';
 import { useLack } from '../session/use-session.js';
+import { words } from '../session/wording.js';
 import { durationText } from '../time/time-text.js';
 import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
-import { settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
+import { changedSettings, isChanged, settingsDraft, settingsProblems, type SettingsDraft } from './settings-draft.js';
 
 interface SettingsFormProps {
   readonly orgId: string;
@@ -18,14 +19,24 @@ interface SettingsFormProps {
 
 /** Sets when a waiting chat raises an alert, and who gets it. */
 export function SettingsForm({ orgId, settings }: SettingsFormProps) {
-  const [draft, setDraft] = useState(() => settingsDraft(settings));
+  // Later reads may have what others changed, which is not a change of this form.
+  const [initial, setInitial] = useState(settings);
+  const [draft, setDraft] = useState(() => settingsDraft(initial));
   const lack = useLack('settings:write');
   const saving = useSaveSettings(orgId);
   const problems = settingsProblems(draft);
-  const isChanged = JSON.stringify(settingsOf(draft)) !== JSON.stringify(settings);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (Object.keys(problems).length === 0) saving.mutate(settingsOf(draft));
+    if (Object.keys(problems).length > 0) return;
+    saving.mutate(
+      { draft, initial },
+      {
+        onSuccess: (saved) => {
+          setInitial(saved);
+          setDraft(settingsDraft(saved));
+        },
+      },
+    );
   };
   return (
     <form onSubmit={submit}>
@@ -65,7 +76,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
           value={draft.emails}
           disabled={!draft.isMailed || lack !== undefined}
           onChange={(event) => setDraft({ ...draft, emails: event.target.value })}
-          hint="One in each line. Mail needs SMTP_URL to be set."
+          hint={`One in each line.${words().isOperated ? ' Mail needs SMTP_URL to be set.' : ''}`}
           error={problems.emails}
         />
         {saving.isError && <FailureNotice error={saving.error} />}
@@ -74,7 +85,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
             type="submit"
             look="solid"
             busy={saving.isPending}
-            disabled={!isChanged || Object.keys(problems).length > 0}
+            disabled={!isChanged(draft, initial) || Object.keys(problems).length > 0}
           >
             Save
           </Button>
@@ -87,8 +98,11 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
 function useSaveSettings(orgId: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (body: LiveChatSettings) =>
-      dataOf(api.PUT('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } }, body })),
+    mutationFn: async ({ draft, initial }: { readonly draft: SettingsDraft; readonly initial: LiveChatSettings }) => {
+      const current = await queries.query({ ...liveChatSettingsQuery(orgId), staleTime: 0 });
+      const body = changedSettings(current, draft, initial);
+      return dataOf(api.PUT('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } }, body }));
+    },
     onSuccess: (saved) => {
       queries.setQueryData(liveChatSettingsQuery(orgId).queryKey, saved);
       toastDone('Thresholds saved', 'They count for chats that wait already, too.');

@@ -10,12 +10,14 @@ const ACTION_TIMEOUT_MS = 20_000;
 /** The service, or what it stores in, is away. */
 const GATEWAY_ERRORS = new Set([502, 503, 504]);
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
+const CSRF_HEADER = 'X-CSRF-Token';
 
 /** The part of the session that requests need: set at sign-in, empty when signed out. */
 let csrfToken: string | null = null;
 /** The token of a portal session. The dashboard has none: its session is a cookie. */
 let bearer: string | null = null;
 let onSessionEnd: () => void = () => undefined;
+let renewToken: () => Promise<boolean> = () => Promise.resolve(false);
 
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
@@ -34,9 +36,14 @@ export function whenSessionEnds(listener: () => void): void {
   onSessionEnd = listener;
 }
 
+/** @param renew called when the api refuses the CSRF token; returns whether there is another one to use */
+export function whenTokenIsRefused(renew: () => Promise<boolean>): void {
+  renewToken = renew;
+}
+
 const withSession: Middleware = {
   onRequest({ request }) {
-    if (csrfToken !== null && !SAFE_METHODS.has(request.method)) request.headers.set('X-CSRF-Token', csrfToken);
+    if (csrfToken !== null && !SAFE_METHODS.has(request.method)) request.headers.set(CSRF_HEADER, csrfToken);
     if (bearer !== null) request.headers.set('Authorization', `Bearer ${bearer}`);
     return request;
   },
@@ -67,8 +74,31 @@ export async function fetchInTime(request: Request): Promise<Response> {
   }
 }
 
+/** Sends an action again if its token was that of a session that a sign-in in another tab has replaced. */
+async function fetchInSession(request: Request): Promise<Response> {
+  if (!request.headers.has(CSRF_HEADER)) return fetchInTime(request);
+  const again = request.clone();
+  const response = await fetchInTime(request);
+  if (!(await isTokenRefused(response)) || !(await renewToken()) || csrfToken === null) return response;
+  again.headers.set(CSRF_HEADER, csrfToken);
+  return fetchInTime(again);
+}
+
+async function isTokenRefused(response: Response): Promise<boolean> {
+  if (response.status !== 403) return false;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null);
+  return apiProblem(response.status, body).code === 'csrf_token_invalid';
+}
+
 /** The client for the api in `docs/openapi.json`. The browser adds the session's cookie. */
-export const api = createClient<paths>({ baseUrl: location.origin, credentials: 'same-origin', fetch: fetchInTime });
+export const api = createClient<paths>({
+  baseUrl: location.origin,
+  credentials: 'same-origin',
+  fetch: fetchInSession,
+});
 api.use(withSession);
 
 interface Answer<T> {

@@ -1,4 +1,5 @@
 import type { Activity, Endpoint, EndpointWithHealth, HealthStatus } from '../api/resources.js';
+import { wholeNumber } from '../charts/scale.js';
 
 /** The activity by endpoint, for each answer of the api. Lists of thousands of endpoints look it up for every one. */
 const byEndpoint = new WeakMap<readonly Activity[], ReadonlyMap<string, Activity>>();
@@ -78,4 +79,12 @@ export function failedText({
 }: Pick<Activity['health'], 'recent_deliveries' | 'recent_failed'>): string | undefined {
   if (failed === 0) return undefined;
   return `${failed.toLocaleString()} of ${tried.toLocaleString()} failed in the last hour`;
+}
+
+/** The API counts pending deliveries up to this number. */
+const COUNTED_PENDING = 10_000;
+
+/** `37`, `10,000+`: how many deliveries of an endpoint wait. */
+export function pendingText(pending: number): string {
+  return pending < COUNTED_PENDING ? wholeNumber(pending) : `${wholeNumber(COUNTED_PENDING)}+`;
 }

@@ -17,6 +17,7 @@ import { Skeleton } from '../ui/skeleton.js';
 import { Time } from '../ui/time.js';
 import { toastFailure } from '../ui/toast-queue.js';
 import { recover, recovery, stopRecovery, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
+import { recoveryOutcome } from './recovery-outcome.js';
 import { localInput, parseReach, type Range, type ReachDraft } from './recovery-range.js';
 import './recover-dialog.css';
 
@@ -45,9 +46,6 @@ const LOOK_EVERY_MS = 500;
 interface Sent {
   readonly recoveries: readonly string[];
   readonly total: number;
-  readonly range: Range;
-  /** Deliveries that waited before it. */
-  readonly pendingBefore: number;
 }
 
 type Phase =
@@ -128,7 +126,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
               setWasActive(endpoint.is_active);
               const isDefault = wanted.length === 2 && !kinds.has('never_sent');
               const bodies = isDefault ? [range] : wanted.map((status) => ({ ...range, status }));
-              void act({ bodies, range, total, isTestedFirst });
+              void act({ bodies, total, isTestedFirst });
             }}
           >
             {phase.kind === 'testing' ? 'Testing …' : total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
@@ -273,7 +271,6 @@ function useCounts(id: string, range: Range | undefined) {
 
 interface Wish {
   readonly bodies: readonly Recovery[];
-  readonly range: Range;
   readonly total: number;
   readonly isTestedFirst: boolean;
 }
@@ -307,7 +304,7 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
       return false;
     }
   };
-  const act = async ({ bodies, range, total, isTestedFirst }: Wish) => {
+  const act = async ({ bodies, total, isTestedFirst }: Wish) => {
     let isEnabledHere = false;
     let isAsked = false;
     setError(null);
@@ -328,7 +325,6 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         }
         setPhase({ kind: 'sending' });
       }
-      const { health } = await queries.query({ ...endpointQuery(endpoint.id), staleTime: 0 });
       const recoveries: string[] = [];
       for (const body of total > 0 ? bodies : []) {
         isAsked = true;
@@ -336,7 +332,7 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         isEnabledHere = false;
         if (id !== null) recoveries.push(id);
       }
-      setPhase({ kind: 'sent', recoveries, total, range, pendingBefore: health.pending });
+      setPhase({ kind: 'sent', recoveries, total });
     } catch (failure) {
       // Pausing would end what a recovery sends, and one may run although its answer was lost.
       if (isEnabledHere && !(isAsked && isUnanswered(failure))) await pauseAgain();
@@ -374,27 +370,10 @@ function isUnanswered(error: unknown): boolean {
   return error instanceof NoAnswer || (error instanceof ApiProblem && error.status >= 500);
 }
 
-/** Returns what the recoveries send in all, how much of it is not scheduled yet, and what stops them. */
-function useProgress(endpointId: string, ids: readonly string[], total: number) {
-  const recoveries = useQueries({
-    queries: ids.map((id) => ({
-      queryKey: ['endpoints', endpointId, 'recoveries', id],
-      queryFn: () => recovery(endpointId, id),
-      refetchInterval: 1_000,
-    })),
-  });
-  const stop = useMutation({ mutationFn: () => Promise.all(ids.map((id) => stopRecovery(endpointId, id))) });
-  const isRunning = recoveries.some(({ data }) => data?.status === 'running');
-  const scheduled = recoveries.reduce((sum, { data }) => sum + (data?.scheduled ?? 0), 0);
-  const hasEndedEarly = recoveries.some(({ data }) => data?.status === 'stopped' || data?.status === 'failed');
-  const expected = hasEndedEarly ? scheduled : total;
-  return { isRunning, expected, unscheduled: isRunning ? Math.max(0, expected - scheduled) : 0, stop };
-}
-
-/** Shows how a recovery goes, and how it ended. */
+/** Shows how far a recovery is, and that it has ended. */
 function Outcome({
   endpointId,
-  sent: { recoveries, total: counted, range, pendingBefore },
+  sent: { recoveries: ids, total: counted },
   onClose,
 }: {
   readonly endpointId: string;
@@ -402,24 +381,33 @@ function Outcome({
   readonly onClose: () => void;
 }) {
   const { data: endpoint } = useQuery({ ...endpointQuery(endpointId), refetchInterval: 1_000 });
-  const { data: failed = 0 } = useQuery({
-    queryKey: ['endpoints', endpointId, 'failed-again', range],
-    queryFn: async () => (await recover(endpointId, { ...range, status: 'failed', dry_run: true })).matched,
-    refetchInterval: 2_000,
-    gcTime: 0,
+  const recoveries = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ['endpoints', endpointId, 'recoveries', id],
+      queryFn: () => recovery(endpointId, id),
+      refetchInterval: 1_000,
+    })),
   });
-  const { isRunning, expected: total, unscheduled, stop } = useProgress(endpointId, recoveries, counted);
-  const pending = endpoint === undefined ? total : Math.max(0, endpoint.health.pending - pendingBefore) + unscheduled;
-  const waiting = Math.min(total, pending);
-  const failedAgain = Math.min(total - waiting, failed);
-  const delivered = total - waiting - failedAgain;
-  const isOver = endpoint !== undefined && waiting === 0;
+  const stop = useMutation({
+    mutationFn: () => Promise.all(ids.map((id) => stopRecovery(endpointId, id))),
+    onError: (error) => {
+      toastFailure('Not stopped', error);
+    },
+  });
+  const parts = recoveries.map(({ data }) => data);
+  const { scheduled, total, isRunning, text } = recoveryOutcome(parts, counted, endpoint?.health.pending);
   return (
     <Dialog
       open
       onClose={onClose}
-      title={counted === 0 ? 'Endpoint enabled' : isOver ? 'Recovery ended' : 'Recovering'}
-      description={isOver || counted === 0 ? undefined : 'It continues when you close this.'}
+      title={counted === 0 ? 'Endpoint enabled' : isRunning ? 'Recovering' : 'Recovery ended'}
+      description={
+        counted === 0
+          ? undefined
+          : isRunning
+            ? 'It continues when you close this.'
+            : 'What waits is still sent. The list of deliveries shows how each one ends.'
+      }
       actions={
         <>
           {isRunning && (
@@ -428,19 +416,15 @@ function Outcome({
             </Button>
           )}
           <Button look="solid" onClick={onClose}>
-            {isOver ? 'Done' : 'Close'}
+            {isRunning ? 'Close' : 'Done'}
           </Button>
         </>
       }
     >
       {counted > 0 && (
         <div className="stack-tight">
-          <progress className="recover-progress" max={total} value={total - waiting} aria-label="Recovered" />
-          <p role="status">
-            {wholeNumber(delivered)} of {wholeNumber(total)} delivered
-            {waiting > 0 && `, ${wholeNumber(waiting)} waiting or being retried`}
-            {failedAgain > 0 && `, ${wholeNumber(failedAgain)} failed again`}.
-          </p>
+          <progress className="recover-progress" max={total} value={scheduled} aria-label="Scheduled" />
+          <p role="status">{text}</p>
           {endpoint?.is_active === false && (
             <Notice tone="bad" title="The endpoint was disabled again">
               Too many attempts failed in a row. Fix the receiver, then recover again.

@@ -7,7 +7,7 @@ import { readBackwards } from './read-backwards.js';
 
 const PAGE = 50;
 const NEWER_PAGE = 500;
-/** Without the stream of changes, the feed is asked this often. */
+/** Without the stream of changes, and after a failed read, the feed is asked this often. */
 const ASK_EVERY_MS = 3_000;
 /** A page that was away for longer starts again at the head, because it could not draw what it missed. */
 const MAX_BEHIND = 5_000;
@@ -151,13 +151,14 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
     if (isLive) actions.current?.toHead();
   }, [isLive, reportedHead, isStreaming]);
 
+  const hasFailed = state.error !== null;
   useEffect(() => {
-    if (!isLive || isStreaming) return undefined;
+    if (!isLive || (isStreaming && !hasFailed)) return undefined;
     const timer = setInterval(() => actions.current?.toHead(), ASK_EVERY_MS);
     return () => {
       clearInterval(timer);
     };
-  }, [isLive, isStreaming]);
+  }, [isLive, isStreaming, hasFailed]);
 
   // A list that begins at a seq grows only when its user asks, also if the list was paused before.
   const isHeld = isLive && isPaused;
@@ -172,7 +173,9 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
     isReading: state.isReading,
     waiting: Math.min(waiting, MAX_EVENTS),
     retry: () => {
-      setStart((count) => count + 1);
+      // A new start would take away older events that its user has read back to.
+      if (isLive && state.window !== undefined) actions.current?.toHead();
+      else setStart((count) => count + 1);
     },
     readOlder: () => actions.current?.older(held),
     readNewer: () => actions.current?.newer(),

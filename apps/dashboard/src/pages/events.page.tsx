@@ -104,7 +104,7 @@ function Position({ from, isPaused, feed }: PositionProps) {
       ? `#${from} is not there yet: the newest is #${top}`
       : `Up to #${top}`;
   }
-  const state = !isUp ? 'off' : isPaused ? 'paused' : isStreaming ? 'live' : 'reconnecting';
+  const state = !isUp || feed.error !== null ? 'off' : isPaused ? 'paused' : isStreaming ? 'live' : 'reconnecting';
   return (
     <span className={`live live-${state}`} role="status">
       <span className="live-dot" />
@@ -147,7 +147,7 @@ function Filters({ search, names, onChange }: FiltersProps) {
           <option key={name}>{name}</option>
         ))}
       </SelectField>
-      <WidgetFilter key={search.widget} widget={search.widget} onChange={(widget) => change('widget', widget)} />
+      <WidgetFilter widget={search.widget} onChange={(widget) => change('widget', widget)} />
     </div>
   );
 }
@@ -162,6 +162,12 @@ function WidgetFilter({
   readonly onChange: (widget: string) => void;
 }) {
   const [text, setText] = useState(widget ?? '');
+  // Back, and links to other filters. A new field would lose the focus.
+  const [shown, setShown] = useState(widget);
+  if (shown !== widget) {
+    setShown(widget);
+    setText(widget ?? '');
+  }
   const isWhole = new RegExp(`^${UUID}$`).test(text);
   return (
     <TextField
@@ -183,19 +189,19 @@ function WidgetFilter({
 
 function EventList({ feed, search }: { readonly feed: EventFeed; readonly search: EventSearch }) {
   const { window, head } = feed;
-  if (window === undefined) {
-    return feed.error === null ? (
-      <SkeletonRows rows={10} rowHeight="3.25rem" />
-    ) : (
-      <div className="card-body">
-        <FailureNotice error={feed.error} onRetry={feed.retry} />
-      </div>
-    );
-  }
+  const failure = feed.error !== null && (
+    <div className="card-body">
+      <FailureNotice error={feed.error} onRetry={feed.retry} />
+    </div>
+  );
+  if (window === undefined) return failure || <SkeletonRows rows={10} rowHeight="3.25rem" />;
   const newerAreThere = search.from !== undefined && window.top < head;
-  if (window.events.length === 0 && window.before === null && !newerAreThere) return <NoEvents search={search} />;
+  if (window.events.length === 0 && window.before === null && !newerAreThere) {
+    return failure || <NoEvents search={search} />;
+  }
   return (
     <>
+      {failure}
       {newerAreThere && (
         <div className="table-foot events-newer">
           <span>The head is #{head}</span>

@@ -68,7 +68,8 @@ export function SignInPage() {
         </form>
         <p className="sign-in-note">
           No key yet? On a machine that runs Gapless, <code>npm start</code> writes one to{' '}
-          <code>.data/credentials.json</code>.
+          <code>.data/credentials.json</code>. Or ask an administrator for one: <code>gapless keys create</code> makes
+          it.
         </p>
       </div>
     </main>

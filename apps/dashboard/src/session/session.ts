@@ -8,10 +8,11 @@ import { sessionHint } from './session-hint.js';
 
 /** Returns the present session, which is requested once; `null` if nobody is signed in. */
 export async function currentSession(queries: QueryClient): Promise<Session | null> {
-  if (!sessionHint.isSet()) return null;
+  if (sessionHint.keyId() === null) return null;
   try {
     const session = await queries.query({ ...sessionQuery(), staleTime: 'static' });
     setCsrfToken(session.csrf_token);
+    sessionHint.set(session.key_id);
     return session;
   } catch (error) {
     if (!(error instanceof ApiProblem && error.status === 401)) throw error;
@@ -26,7 +27,26 @@ export async function signIn(queries: QueryClient, apiKey: string): Promise<void
   queries.clear();
   queries.setQueryData(sessionQuery().queryKey, session);
   setCsrfToken(session.csrf_token);
-  sessionHint.set();
+  sessionHint.set(session.key_id);
+}
+
+/**
+ * Takes over the session that a sign-in in another tab has begun: the cookie is that session's already. With another key,
+ * it may be of another organization, and the page would mix the data of both. So it loads itself again.
+ * @returns whether the page goes on, with the token of that session
+ * @throws ApiProblem when the api refuses the session
+ */
+export async function renewSession(queries: QueryClient): Promise<boolean> {
+  const known = queries.getQueryData(sessionQuery().queryKey);
+  if (known === undefined) return false;
+  const session = await dataOf(api.GET('/api/v1/dashboard/session'));
+  if (session.key_id !== known.key_id) {
+    location.reload();
+    return false;
+  }
+  queries.setQueryData(sessionQuery().queryKey, session);
+  setCsrfToken(session.csrf_token);
+  return true;
 }
 
 /**
@@ -34,12 +54,13 @@ export async function signIn(queries: QueryClient, apiKey: string): Promise<void
  * @throws ApiProblem when the api does not end the session
  */
 export async function signOut(queries: QueryClient, leave: () => Promise<void>): Promise<void> {
+  const keyId = sessionHint.keyId();
   sessionHint.clear();
   await leave();
   try {
     await done(api.DELETE('/api/v1/dashboard/session'));
   } catch (error) {
-    sessionHint.set();
+    if (keyId !== null) sessionHint.set(keyId);
     throw error;
   }
   forgetSession(queries);

@@ -1,5 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { notifyManager, useQueryClient, type Query } from '@tanstack/react-query';
+import { useCallback, useEffect, useSyncExternalStore } from 'react';
+import { failureText } from '../api/api-problem.js';
 import { useConnection } from '../api/connection.js';
 import { words } from '../session/wording.js';
 import { zonedTime } from '../time/time-text.js';
@@ -7,11 +8,15 @@ import { Icon } from '../ui/icon.js';
 
 const TRY_EVERY_MS = 3_000;
 
-/** Says on every page since when nothing is updated, and asks for everything that is shown until there is an answer. */
+/**
+ * Says on every page since when nothing is updated, and asks for everything that is shown until there is an answer. With
+ * a connection, it says since when a part of the page is not updated, and why.
+ */
 export function ConnectionBanner() {
   const queries = useQueryClient();
   const isUp = useConnection((connection) => connection.isUp);
   const answeredMs = useConnection((connection) => connection.answeredMs);
+  const outdated = useOutdated();
   useEffect(() => {
     if (isUp) return undefined;
     // A request that waits for a server that hangs is not replaced: the browser keeps few connections to a server.
@@ -32,6 +37,31 @@ export function ConnectionBanner() {
           </span>
         </p>
       )}
+      {isUp && outdated !== undefined && (
+        <p className="connection-lost">
+          <Icon name="warning" />
+          <span>
+            <strong>
+              A part of this page is not updated since {zonedTime(new Date(outdated.dataUpdatedAt).toISOString())}.
+            </strong>{' '}
+            {failureText(outdated.error)}
+          </span>
+        </p>
+      )}
     </div>
+  );
+}
+
+/** Returns the oldest data that a page shows although its last request failed. */
+function useOutdated(): Query['state'] | undefined {
+  const cache = useQueryClient().getQueryCache();
+  return useSyncExternalStore(
+    useCallback((listener) => cache.subscribe(notifyManager.batchCalls(listener)), [cache]),
+    () =>
+      cache
+        .findAll({ type: 'active' })
+        .map(({ state }) => state)
+        .filter(({ status, data }) => status === 'error' && data !== undefined)
+        .toSorted((one, other) => one.dataUpdatedAt - other.dataUpdatedAt)[0],
   );
 }

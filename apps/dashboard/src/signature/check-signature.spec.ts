@@ -3,12 +3,18 @@ import { describe, expect, it } from '@jest/globals';
 import { checkSignature } from './check-signature.js';
 
 const SECRET = 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
+const OLD_SECRET = 'whsec_OTg3NjU0MzIxMDk4NzY1NDMyMTA5ODc2NTQzMjEwOTg=';
 const BODY = '{"id": "evt_1", "seq": 1}';
 const AT = 1_770_000_000;
 const NOW = AT * 1_000;
 
 function signed(key: string | Buffer, message: string): string {
   return `t=${AT},v1=${createHmac('sha256', key).update(message).digest('hex')}`;
+}
+
+/** The header while a secret is being rotated: a signature with the new secret, and one with the old secret. */
+function rotating(message: string): string {
+  return signed(SECRET, message) + signed(OLD_SECRET, message).replace(/^t=\d+/, '');
 }
 
 async function check(changes: Partial<Parameters<typeof checkSignature>[0]>, nowMs = NOW) {
@@ -31,11 +37,22 @@ describe('a signature', () => {
   });
 
   it.each([
+    ['new', SECRET],
+    ['old', OLD_SECRET],
+  ])('of a push during a rotation verifies with the %s secret', async (_, secret) => {
+    expect(await check({ secret, header: rotating(`${AT}.${BODY}`) })).toMatchObject({
+      isValid: true,
+      verdicts: 'pass pass pass',
+    });
+  });
+
+  it.each([
     ['', 'missing'],
     ['a'.repeat(64), 'X-Webhook-Signature'],
     ['v1,c2ln', 'Standard Webhooks'],
     [`v1=${'a'.repeat(64)}`, 'no timestamp'],
     [`t=${AT},v1=abc`, 'no well-formed signature'],
+    [`t=${AT},v1=${'a'.repeat(64)},v1=abc`, 'no well-formed signature'],
   ])('%s is refused for its form', async (header, reason) => {
     expect(await check({ header })).toMatchObject({ isValid: false, last: expect.stringContaining(reason) as unknown });
   });
@@ -47,6 +64,12 @@ describe('the reason for a mismatch is shown for', () => {
     ['white space around the secret', { secret: ` ${SECRET}` }, 'white space around it'],
     ['a secret without its prefix', { secret: SECRET.slice('whsec_'.length) }, 'lacks its prefix'],
     ['a body that was printed again', { body: BODY, header: signed(SECRET, `${AT}.{"id":"evt_1","seq":1}`) }, 'parsed'],
+    ['a line break too few during a rotation', { header: rotating(`${AT}.${BODY}\n`) }, 'lost a line break'],
+    [
+      'a third secret during a rotation',
+      { secret: 'whsec_MDI=', header: rotating(`${AT}.${BODY}`) },
+      'another endpoint',
+    ],
     ['a line break too few', { header: signed(SECRET, `${AT}.${BODY}\n`) }, 'lost a line break'],
     ['a timestamp left out', { header: signed(SECRET, BODY) }, 'signer left out the timestamp'],
     [

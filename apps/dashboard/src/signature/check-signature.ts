@@ -30,16 +30,16 @@ export async function checkSignature(
 ): Promise<SignatureReport> {
   const parsed = parseHeader(header);
   if (parsed === undefined) return report([{ verdict: 'fail', text: headerProblem(header) }]);
-  const { timestamp, signature } = parsed;
+  const { timestamp, signatures } = parsed;
   const steps: SignatureStep[] = [
-    { verdict: 'pass', text: `The header has a timestamp (t=${timestamp}) and a signature (v1).` },
+    { verdict: 'pass', text: `The header has a timestamp (t=${timestamp}) and ${countText(signatures.length)}.` },
     ageStep(timestamp, nowMs),
   ];
   const expected = await hmacHex(secret, `${timestamp}.${body}`);
-  if (expected === signature) {
+  if (signatures.includes(expected)) {
     return report([...steps, { verdict: 'pass', text: 'The signature matches this body and this secret.' }]);
   }
-  const why = await likelyCause({ secret, timestamp, signature, body });
+  const why = await likelyCause({ secret, timestamp, signatures, body });
   return report([...steps, { verdict: 'fail', text: `The signature does not match. ${why}` }]);
 }
 
@@ -47,10 +47,19 @@ function report(steps: readonly SignatureStep[]): SignatureReport {
   return { isValid: steps.every(({ verdict }) => verdict !== 'fail'), steps };
 }
 
-function parseHeader(header: string): { readonly timestamp: string; readonly signature: string } | undefined {
-  const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header.trim());
-  const [, timestamp, signature] = match ?? [];
-  return timestamp === undefined || signature === undefined ? undefined : { timestamp, signature };
+/** Parses a header. While a secret is being rotated, it has a signature with each secret. */
+function parseHeader(
+  header: string,
+): { readonly timestamp: string; readonly signatures: readonly string[] } | undefined {
+  const match = /^t=(\d{1,12})((?:,v1=[0-9a-f]{64})+)$/.exec(header.trim());
+  const [, timestamp, signed] = match ?? [];
+  return timestamp === undefined || signed === undefined
+    ? undefined
+    : { timestamp, signatures: signed.split(',v1=').slice(1) };
+}
+
+function countText(signatures: number): string {
+  return signatures === 1 ? 'a signature (v1)' : `${signatures} signatures (v1), one with each secret`;
 }
 
 function headerProblem(header: string): string {
@@ -81,14 +90,14 @@ function ageText(seconds: number): string {
 interface Mismatch {
   readonly secret: string;
   readonly timestamp: string;
-  readonly signature: string;
+  readonly signatures: readonly string[];
   readonly body: string;
 }
 
 /** Tries the usual mistakes one by one, and returns a text about the one that was made. */
-async function likelyCause({ secret, timestamp, signature, body }: Mismatch): Promise<string> {
+async function likelyCause({ secret, timestamp, signatures, body }: Mismatch): Promise<string> {
   const matches = async (key: string | Uint8Array<ArrayBuffer>, message: string) =>
-    (await hmacHex(key, message)) === signature;
+    signatures.includes(await hmacHex(key, message));
   const signed = (text: string) => `${timestamp}.${text}`;
   if (secret !== secret.trim() && (await matches(secret.trim(), signed(body)))) {
     return 'The secret has white space around it: without that it matches.';

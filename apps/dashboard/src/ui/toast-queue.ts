@@ -28,6 +28,11 @@ export function toastFailure(title: string, error: unknown): void {
   add({ title: mayHaveHappened(error) ? 'No answer' : title, description: failureText(error), type: 'bad' });
 }
 
+/** The same for a failure whose next step is known. */
+export function toastProblem(title: string, description: string): void {
+  add({ title, description, type: 'bad' });
+}
+
 /** Returns the toasts that are not shown yet, and forgets them. */
 export function takeToasts(): readonly ToastText[] {
   return waiting.splice(0);

@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { anEvent } from '../testing/an-event.js';
+import { MemoryDedup } from '../stream/dedup.js';
+import { EventStream } from '../stream/event-stream.js';
+import { anEvent, ORG } from '../testing/an-event.js';
 import { FeedClient } from './feed-client.js';
 import { readFeed } from './read-feed.js';
 
-/** The cursors and the feed of a service, as far as a reader meets them. */
 /** What every page of the feed has. */
 const BOUNDS = { 'x-oldest-sequence': '1', 'x-head-sequence': '3' };
 
@@ -15,11 +16,14 @@ describe('a cursor that the service stores', () => {
   let cursors: Map<string, number>;
   let requests: string[];
   let failures: number;
+  /** Called by the next request to store a position. */
+  let onPut: (() => void) | undefined;
 
   beforeEach(async () => {
     cursors = new Map();
     requests = [];
     failures = 0;
+    onPut = undefined;
     server = createServer((request, response) => {
       let text = '';
       request.setEncoding('utf8').on('data', (chunk: string) => {
@@ -30,6 +34,12 @@ describe('a cursor that the service stores', () => {
         const answer = (status: number, body: object) =>
           response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS }).end(JSON.stringify(body));
         requests.push(`${method} ${url} ${text}`.trim());
+        if (method === 'PUT' && onPut !== undefined) {
+          onPut();
+          onPut = undefined;
+          // Its client is gone before it is stored.
+          return request.destroy();
+        }
         if (failures-- > 0) return answer(503, {});
         if (url.startsWith('/api/v1/external/events?')) {
           const since = Number(new URLSearchParams(url.split('?')[1]).get('since'));
@@ -82,6 +92,55 @@ describe('a cursor that the service stores', () => {
     expect(await read()).toEqual([1, 2, 3]);
     expect(cursors.get('billing')).toBe(3);
     expect(await read()).toEqual([]);
+  });
+
+  it('has the batch that was handled while the reader was stopped', async () => {
+    const stop = new AbortController();
+    for await (const events of readFeed({ feed, cursor: feed.cursor('billing'), signal: stop.signal })) {
+      expect(events).toHaveLength(3);
+      stop.abort();
+    }
+    expect(cursors.get('billing')).toBe(3);
+  });
+
+  it('has the batch whose position was being stored when the reader was stopped', async () => {
+    const stop = new AbortController();
+    onPut = () => {
+      stop.abort();
+    };
+    for await (const events of readFeed({ feed, cursor: feed.cursor('billing'), signal: stop.signal })) {
+      expect(events).toHaveLength(3);
+    }
+    expect(cursors.get('billing')).toBe(3);
+    expect(requests.filter((request) => request.startsWith('PUT'))).toHaveLength(2);
+  });
+
+  it('does not stop a reader from ending while the service is unavailable', async () => {
+    const stop = new AbortController();
+    for await (const events of readFeed({ feed, cursor: feed.cursor('billing'), signal: stop.signal })) {
+      expect(events).toHaveLength(3);
+      failures = Infinity;
+      stop.abort();
+    }
+    expect(requests.filter((request) => request.startsWith('PUT'))).toHaveLength(1);
+  });
+
+  it('has the event that a stream handled while it was stopped', async () => {
+    const stop = new AbortController();
+    const stream = new EventStream({
+      orgId: ORG,
+      feed,
+      cursor: feed.cursor('billing'),
+      dedup: new MemoryDedup(),
+      handle: () => {
+        stop.abort();
+      },
+      onError: (error) => {
+        throw error;
+      },
+    });
+    await stream.run(stop.signal);
+    expect(cursors.get('billing')).toBe(1);
   });
 
   it('is stored again while the service is unavailable, until the reader is stopped', async () => {

@@ -2,6 +2,7 @@ import type { EventType, GaplessEvent } from '../../../event-types/src/index.js'
 import type { Cursor } from './cursor.js';
 import { checkPruned, startingSeq, type FeedStart, type OnPruned } from './feed-start.js';
 import type { Feed, FeedPage } from './feed.js';
+import { saveAtStop } from './save-at-stop.js';
 
 export interface ReadFeedOptions {
   readonly feed: Feed;
@@ -48,12 +49,21 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
       const position = positionAfter(since, page);
       if (position > since) {
         since = position;
-        await cursor.save(since, { signal });
+        await savePosition(cursor, since, signal);
       }
       if (isEnd(page, follow) || signal?.aborted === true) return;
     }
   } catch (error) {
     if (signal?.aborted !== true) throw error;
+  }
+}
+
+async function savePosition(cursor: Cursor, seq: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await cursor.save(seq, { signal });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
+    await saveAtStop(cursor, seq);
   }
 }
 

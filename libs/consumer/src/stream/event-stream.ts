@@ -4,6 +4,7 @@ import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
 import { checkPruned, FeedPrunedError, startingSeq, type FeedStart, type OnPruned } from '../feed/feed-start.js';
 import type { Feed, FeedPage } from '../feed/feed.js';
+import { saveAtStop } from '../feed/save-at-stop.js';
 import { Bell } from './bell.js';
 import type { Dedup } from './dedup.js';
 import { readDueAt, type ReadingPace } from './read-due.js';
@@ -168,7 +169,11 @@ export class EventStream<Transaction> {
     const { cursor } = this.#options;
     while (!signal.aborted) {
       if (await this.#handleSome(buffer, signal)) {
-        await this.#untilDone(() => cursor.save(buffer.handled, { signal, retries: 0 }), signal);
+        const save = async () => {
+          await cursor.save(buffer.handled, { signal, retries: 0 });
+          return true;
+        };
+        if ((await this.#untilDone(save, signal)) !== true) await saveAtStop(cursor, buffer.handled);
         // There may be room for the next page.
         this.#toRead.ring();
       } else {

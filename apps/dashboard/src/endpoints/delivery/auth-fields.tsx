@@ -1,3 +1,4 @@
+import { words } from '../../session/wording.js';
 import { Checkbox, SelectField, TextField } from '../../ui/field.js';
 import type { DeliveryDraft, ShownDelivery } from './delivery-draft.js';
 
@@ -41,7 +42,7 @@ export function AuthFields({ draft, shown, onChange, problemOf }: AuthFieldsProp
           onChange={(event) => {
             onChange({ tokenUrl: event.target.value });
           }}
-          hint="Gapless fetches a token there, and sends it with each push until it expires."
+          hint={`${words().service} fetches a token there, and sends it with each push until it expires.`}
           error={tokenUrlProblem}
         />
       )}

@@ -1,6 +1,6 @@
 import { ApiProblem } from '../../api/api-problem.js';
 import type { FilterTest, FilterTestResult } from '../../api/resources.js';
-import { useScope } from '../../session/use-session.js';
+import { useLack } from '../../session/use-session.js';
 import { Button } from '../../ui/button.js';
 import { TextArea } from '../../ui/field.js';
 import { FailureNotice } from '../../ui/notice.js';
@@ -18,7 +18,7 @@ interface FilterFieldProps {
 /** An expression in CEL, and what it does with recent events. */
 export function FilterField({ events, filter, onChange, problem }: FilterFieldProps) {
   const testing = useTestFilter();
-  const mayRead = useScope('events:read');
+  const lack = useLack('events:read');
   const { error } = testing;
   const refusal = error instanceof ApiProblem ? error.problemOf('filter') : undefined;
   return (
@@ -41,7 +41,7 @@ export function FilterField({ events, filter, onChange, problem }: FilterFieldPr
       <div className="filter-test">
         <Button
           busy={testing.isPending}
-          reason={reasonAgainst(filter, events, mayRead)}
+          reason={lack ?? reasonAgainst(filter, events)}
           onClick={() => {
             testing.mutate({ filter, events: [...events] as NonNullable<FilterTest['events']> });
           }}
@@ -55,8 +55,7 @@ export function FilterField({ events, filter, onChange, problem }: FilterFieldPr
   );
 }
 
-function reasonAgainst(filter: string, events: ReadonlySet<string>, mayRead: boolean): string | undefined {
-  if (!mayRead) return 'Your key lacks the scope events:read.';
+function reasonAgainst(filter: string, events: ReadonlySet<string>): string | undefined {
   if (events.size === 0) return 'Choose event types first.';
   return filter.trim() === '' ? 'Write a filter first.' : undefined;
 }

@@ -13,7 +13,7 @@ import { useTestEndpoint } from '../../endpoints/endpoint-changes.js';
 import { EndpointActions } from '../../endpoints/endpoint-actions.js';
 import { deliveryFacts } from '../../endpoints/delivery/delivery-facts.js';
 import { endpointTitle } from '../../endpoints/endpoint-title.js';
-import { autoDisabledText, failedText, hasFailedMuch, inARowText } from '../../endpoints/health-of.js';
+import { autoDisabledText, failedText, hasFailedMuch, inARowText, pendingText } from '../../endpoints/health-of.js';
 import { familiesOf } from '../../endpoints/event-families.js';
 import { RecoverDialog } from '../../endpoints/recover-dialog.js';
 import { scopeText } from '../../endpoints/subscription-text.js';
@@ -241,7 +241,7 @@ function HealthTiles({ endpoint: { health, failure_count: failures } }: { readon
       />
       <Tile
         label="Waiting"
-        value={health.pending < COUNTED_PENDING ? wholeNumber(health.pending) : `${wholeNumber(COUNTED_PENDING)}+`}
+        value={pendingText(health.pending)}
         note={
           health.oldest_pending_at === null ? (
             'nothing waits'
@@ -255,9 +255,6 @@ function HealthTiles({ endpoint: { health, failure_count: failures } }: { readon
     </Tiles>
   );
 }
-
-/** The API counts pending deliveries up to this number. */
-const COUNTED_PENDING = 10_000;
 
 const RANGES = [
   { value: 1, text: '1 h' },
