@@ -1,10 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  callbackFailureOf,
-  canonicalJson,
-  grantUntil,
-  subscriptionIdOf,
-} from './webhook-subscription.js';
+import { callbackFailureOf, canonicalJson, grantUntil, subscriptionIdOf } from './webhook-subscription.js';
 
 const KEY = {
   principal: 'gk_1',
