@@ -367,7 +367,7 @@ export class Sequencer {
       const target = record.headers[TARGET_ENDPOINT_HEADER];
       const targetEndpoint = parseEndpointId(target) ?? null;
       const reading = parseInboxValue(record.value, record.key, record.timestampMs, {
-        allowTest: targetEndpoint !== null,
+        hasTarget: targetEndpoint !== null,
       });
       if (!reading.ok) {
         deadLetters.push(deadLetterRecord(this.use.topics.deadLetter, record, reading.code, reading.detail));

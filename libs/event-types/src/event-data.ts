@@ -57,7 +57,7 @@ export interface ConversationQueuedData {
     [k: string]: unknown;
   } | null;
   /**
-   * The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet.
+   * The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.
    */
   visitor: {
     id: string;
@@ -128,7 +128,7 @@ export interface ConversationQueuedEscalatedData {
     [k: string]: unknown;
   } | null;
   /**
-   * The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet.
+   * The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.
    */
   visitor: {
     id: string;
@@ -199,7 +199,7 @@ export interface ConversationPickedUpData {
     [k: string]: unknown;
   } | null;
   /**
-   * The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet.
+   * The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.
    */
   visitor: {
     id: string;
@@ -275,7 +275,7 @@ export interface ConversationAbandonedData {
     [k: string]: unknown;
   } | null;
   /**
-   * The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet.
+   * The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.
    */
   visitor: {
     id: string;

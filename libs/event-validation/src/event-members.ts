@@ -41,6 +41,8 @@ export class MemberProblem {
 }
 
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
+/** By how much the clocks of the api and of a broker may differ. What the api has accepted must not be refused later. */
+const CLOCKS_DIFFER_MS = 10 * 60 * 1000;
 /** The longest part of an unknown type that is repeated in the answer. */
 const MAX_ECHO_LENGTH = 64;
 
@@ -84,7 +86,8 @@ export function readOccurredAt(member: unknown, rules: EventRules): string | Mem
   if (typeof member !== 'string') return NOT_A_STRING;
   const epochMs = parseTimestamp(member);
   if (epochMs === undefined) return new MemberProblem('invalid_format', 'must be an RFC 3339 date-time');
-  return epochMs > rules.receivedAtMs + MAX_AHEAD_MS
+  const maxAheadMs = rules.isFromGapless ? MAX_AHEAD_MS + CLOCKS_DIFFER_MS : MAX_AHEAD_MS;
+  return epochMs > rules.receivedAtMs + maxAheadMs
     ? new MemberProblem('out_of_range', 'must not be more than 24 hours ahead')
     : new Date(epochMs).toISOString();
 }

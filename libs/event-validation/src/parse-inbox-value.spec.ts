@@ -18,7 +18,9 @@ const OTHER_ORG = 'aaaaaaaa-6a1e-4d27-9a45-3f0f8c1d7e21' as OrgId;
 const WIDGET = '5b2f7c10-93d4-4c6e-8a11-d2c9b7e0f634';
 const ID = 'evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG';
 const APPENDED_AT = Date.parse('2026-03-02T09:14:05.678Z');
-const DAY_MS = 24 * 60 * 60 * 1000;
+const MINUTE_MS = 60 * 1000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const EXAMPLE_ID = `evt_EXAMPLE${'0'.repeat(19)}`;
 
 type Members = Record<string, unknown>;
 
@@ -33,12 +35,12 @@ const anEvent = (members: Members = {}): Members => ({
 interface RecordOf {
   readonly key?: string | null;
   readonly at?: number;
-  readonly allowTest?: boolean;
+  readonly hasTarget?: boolean;
 }
 
-function read(value: unknown, { key = ORG, at = APPENDED_AT, allowTest = false }: RecordOf = {}): InboxReading {
+function read(value: unknown, { key = ORG, at = APPENDED_AT, hasTarget = false }: RecordOf = {}): InboxReading {
   const bytes = Buffer.isBuffer(value) ? value : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
-  return parseInboxValue(bytes, key === null ? null : Buffer.from(key), at, { allowTest });
+  return parseInboxValue(bytes, key === null ? null : Buffer.from(key), at, { hasTarget });
 }
 
 const refused = (code: string, detail: string) => ({ ok: false, code, detail });
@@ -66,16 +68,21 @@ describe('a valid inbox record', () => {
     expect(read(anEvent())).toMatchObject({ ok: true, event: { occurredAt: '2026-03-02T09:14:05.678Z' } });
   });
 
-  it('may lie 24 hours ahead of its timestamp', () => {
-    expect(read(anEvent({ occurred_at: new Date(APPENDED_AT + DAY_MS).toISOString() }))).toMatchObject({ ok: true });
+  it('may lie 24 hours ahead of its timestamp, by an api whose clock is 10 minutes ahead', () => {
+    const occurredAt = new Date(APPENDED_AT + DAY_MS + 10 * MINUTE_MS).toISOString();
+    expect(read(anEvent({ occurred_at: occurredAt }))).toMatchObject({ ok: true, event: { occurredAt } });
   });
 
   it('may spell the organization in upper case within the value', () => {
     expect(read(anEvent({ org_id: ORG.toUpperCase() }))).toMatchObject({ ok: true, event: { orgId: ORG } });
   });
 
-  it('may be a test where tests are allowed', () => {
-    expect(read(anEvent({ event: 'test' }), { allowTest: true })).toMatchObject({ ok: true, event: { event: 'test' } });
+  it('may be a test or an example if it has a target', () => {
+    expect(read(anEvent({ event: 'test' }), { hasTarget: true })).toMatchObject({ ok: true, event: { event: 'test' } });
+    expect(read(anEvent({ id: EXAMPLE_ID }), { hasTarget: true })).toMatchObject({
+      ok: true,
+      event: { id: EXAMPLE_ID },
+    });
   });
 
   it('is what the api makes of an accepted event, one of the full size included', () => {
@@ -87,7 +94,7 @@ describe('a valid inbox record', () => {
       limits: INGEST_LIMITS,
     });
     const named = { ...event!, id: `evt_${'Z'.repeat(64)}` as never, widgetId: WIDGET as never };
-    expect(parseInboxValue(inboxValue(named), Buffer.from(ORG), APPENDED_AT, { allowTest: false })).toEqual({
+    expect(parseInboxValue(inboxValue(named), Buffer.from(ORG), APPENDED_AT, { hasTarget: false })).toEqual({
       ok: true,
       event: named,
     });
@@ -96,7 +103,7 @@ describe('a valid inbox record', () => {
 
 describe('an invalid inbox record', () => {
   it('has no value', () => {
-    expect(parseInboxValue(null, Buffer.from(ORG), APPENDED_AT, { allowTest: false })).toEqual(
+    expect(parseInboxValue(null, Buffer.from(ORG), APPENDED_AT, { hasTarget: false })).toEqual(
       refused('malformed_request', 'The record has no value.'),
     );
   });
@@ -114,6 +121,16 @@ describe('an invalid inbox record', () => {
       'is of an unknown type',
       anEvent({ event: 'nope' }),
       refused('unknown_event_type', '#/event: "nope" is not an event type'),
+    ],
+    [
+      'is an example for everybody',
+      anEvent({ id: EXAMPLE_ID }),
+      invalid('#/id: is not an id that Gapless gives to ticket.created'),
+    ],
+    [
+      'has the id of an event that Gapless raises',
+      anEvent({ id: `evt_OPERATIONAL${'0'.repeat(26)}` }),
+      invalid('#/id: is not an id that Gapless gives to ticket.created'),
     ],
     ['is a test', anEvent({ event: 'test' }), refused('unknown_event_type', '#/event: "test" cannot be submitted')],
     [
@@ -133,7 +150,7 @@ describe('an invalid inbox record', () => {
     ],
     [
       'lies more than 24 hours ahead of its timestamp',
-      anEvent({ occurred_at: new Date(APPENDED_AT + DAY_MS + 1).toISOString() }),
+      anEvent({ occurred_at: new Date(APPENDED_AT + DAY_MS + 10 * MINUTE_MS + 1).toISOString() }),
       invalid('#/occurred_at: must not be more than 24 hours ahead'),
     ],
     [
@@ -146,7 +163,7 @@ describe('an invalid inbox record', () => {
   });
 
   it('is a test of a widget', () => {
-    expect(read(anEvent({ event: 'test', widget_id: WIDGET }), { allowTest: true })).toEqual(
+    expect(read(anEvent({ event: 'test', widget_id: WIDGET }), { hasTarget: true })).toEqual(
       invalid('#/widget_id: must be null: test is an org-wide event'),
     );
   });
@@ -204,8 +221,8 @@ describe('reading any value of the inbox', () => {
     );
     fc.assert(
       fc.property(values, keys, fc.oneof(fc.constant(APPENDED_AT), fc.double()), (value, key, at) => {
-        const reading = parseInboxValue(value, key, at, { allowTest: false });
-        expect(parseInboxValue(value, key, at, { allowTest: false })).toEqual(reading);
+        const reading = parseInboxValue(value, key, at, { hasTarget: false });
+        expect(parseInboxValue(value, key, at, { hasTarget: false })).toEqual(reading);
       }),
       { numRuns: 8_000 },
     );

@@ -1,4 +1,4 @@
-import { GaplessError, isOperational, isOperationalId, type ErrorCode, type EventId } from '#libs/domain';
+import { GaplessError, isExampleId, isOperational, isOperationalId, type ErrorCode, type EventId } from '#libs/domain';
 import { parseEvent, type SubmittedEvent } from './parse-event.js';
 import { INGEST_LIMITS } from './parse-submission.js';
 import { ProblemList } from './problem-list.js';
@@ -6,8 +6,8 @@ import { readJson } from './read-json.js';
 import { isPrintableInstant } from './rfc3339.js';
 
 export interface InboxRules {
-  /** Whether the record may hold a `test` event, which only the api submits. */
-  readonly allowTest: boolean;
+  /** Whether the record names the only endpoint that gets it: a `test` event or an example, which only the api submits. */
+  readonly hasTarget: boolean;
 }
 
 /** The content of an inbox record, or the reason why it becomes a dead letter. */
@@ -37,7 +37,7 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
     '#',
     {
       idRequired: true,
-      testAllowed: rules.allowTest,
+      testAllowed: rules.hasTarget,
       isFromGapless: true,
       boundTo: null,
       receivedAtMs: kafkaTimestampMs,
@@ -51,17 +51,18 @@ function read(value: Buffer, key: Buffer | null, kafkaTimestampMs: number, rules
   problems.throwIfAny();
   if (event === undefined) return refuse('validation_failed', '#: is not an event');
   const { id, event: type } = event;
-  // Alerting raises these types; a record of another producer with such a type is most likely a mistake.
-  if (id !== null && isOperational(type) && !isOperationalId(id)) {
+  if (id === null) return refuse('validation_failed', '#/id: is required');
+  // A record of another producer with such a type, or such an id, is most likely a mistake. Recoveries leave examples out.
+  if (isOperational(type) !== isOperationalId(id) || (isExampleId(id) && !rules.hasTarget)) {
     return refuse('validation_failed', `#/id: is not an id that Gapless gives to ${type}`);
   }
-  return id === null ? refuse('validation_failed', '#/id: is required') : { ok: true, event: { ...event, id } };
+  return { ok: true, event: { ...event, id } };
 }
 
 /**
  * Reads an inbox record (contract 5.6, 10). The rules are those of `parseSubmission`, with these additions. The record
- * must have an id and an `org_id` equal to its key. The record's timestamp is the default of `occurred_at`, and the
- * event may be at most 24 hours ahead of it. Never throws, and depends on its arguments alone, so that the sequencer's
+ * must have an id and an `org_id` equal to its key. The record's timestamp is the default of `occurred_at`. The
+ * event may be 24 hours ahead of it, and 10 minutes more, since the clocks of brokers and of the api differ. Never throws, and depends on its arguments alone, so that the sequencer's
  * fold always has the same result.
  *
  * @param value The record's value: `{id, event, occurred_at?, org_id, widget_id?, data}`.

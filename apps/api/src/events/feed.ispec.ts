@@ -315,6 +315,13 @@ describe('the feed', () => {
       open.close();
     });
 
+    it('is not what a reader gets that refuses it', async () => {
+      const org = await anOrgWith(...some(1));
+      const accept = 'application/json, text/event-stream; q=0';
+      const { headers } = await org.get('?since=0', { headers: { accept } });
+      expect(headers.get('content-type')).toMatch(/^application\/json/);
+    });
+
     it('brings nothing that came after its key was revoked, though no notification says so', async () => {
       const org = await anOrgWith();
       const open = await Stream.open(org);

@@ -65,8 +65,9 @@ export class IngestEventsController {
     const key = keyOf(request);
     const context = { orgOfKey: key.orgId, nowMs: this.clock.now(), limits: INGEST_LIMITS };
     const submitted = await this.#parser.parse(body, context);
-    // The request was already counted as one event.
-    if (submitted.length > 1) await this.rateLimits.count('events', key.quota, submitted.length - 1, reply);
+    if (submitted.length > 1) {
+      await this.rateLimits.count('events', key.quota, submitted.length, reply, { counted: 1 });
+    }
     const events = submitted.map((event, index) => ({
       ...event,
       id: event.id ?? seededEventId(this.identifiers, seed, index),

@@ -135,7 +135,9 @@ function* piecesOf(text: Buffer): Generator<Buffer, void, undefined> {
   }
 }
 
+/** A range of quality 0 says what is not wanted (RFC 9110, 12.4.2). */
+const STREAM_RANGE = /^\s*text\/event-stream\s*(?!.*;\s*q\s*=\s*0(\.0*)?\s*(;|$))(;.*)?$/i;
+
 function wantsStream(request: FastifyRequest): boolean {
-  const accepted = request.headers.accept ?? '';
-  return accepted.split(',').some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream');
+  return (request.headers.accept ?? '').split(',').some((range) => STREAM_RANGE.test(range));
 }

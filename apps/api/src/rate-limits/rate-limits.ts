@@ -38,9 +38,13 @@ class Quota {
     this.policy = `"${name}";q=${amount};w=${windowSeconds}`;
   }
 
-  async use(who: string, cost: number): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
+  async use(
+    who: string,
+    cost: number,
+    counted: number,
+  ): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
     // A request that costs more than the burst passes if the quota is full. Otherwise it could never pass.
-    const used = await this.#limiter.penalty(who, Math.min(cost, this.amount));
+    const used = await this.#limiter.penalty(who, Math.min(cost, this.amount) - counted);
     return { remaining: this.amount - used.consumedPoints, resetSeconds: Math.ceil(used.msBeforeNext / 1_000) };
   }
 }
@@ -64,11 +68,12 @@ export class RateLimits {
    * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota. Bytes are shown only when they run out,
    * since a response shows one quota.
    * @param who the id of a key; for sign-ins, a key or an address
+   * @param cost of the whole request, `counted` of which were counted before
    * @throws GaplessError `rate_limited` when the quota is used up
    */
-  async count(what: Countable, who: string, cost: number, reply: FastifyReply): Promise<void> {
+  async count(what: Countable, who: string, cost: number, reply: FastifyReply, { counted = 0 } = {}): Promise<void> {
     const quota = this.#quotas[what];
-    const { remaining, resetSeconds } = await quota.use(who, cost);
+    const { remaining, resetSeconds } = await quota.use(who, cost, counted);
     if (what !== 'bytes' || remaining < 0) {
       reply.header('ratelimit-policy', quota.policy);
       reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);

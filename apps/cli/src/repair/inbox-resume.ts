@@ -63,8 +63,8 @@ export async function findInboxResumes(
 
 /** Returns the org and id of the event; `undefined` if the record belongs in the dead letters. */
 function eventOf(record: StoredRecord, partitions: number): Omit<Missing, 'offset'> | undefined {
-  const allowTest = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
-  const reading = parseInboxValue(record.value, record.key, record.timestampMs, { allowTest });
+  const hasTarget = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
+  const reading = parseInboxValue(record.value, record.key, record.timestampMs, { hasTarget });
   if (!reading.ok || partitionOf(reading.event.orgId, partitions) !== record.partition) return undefined;
   return { orgId: reading.event.orgId, id: reading.event.id };
 }

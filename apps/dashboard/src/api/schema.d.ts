@@ -10178,7 +10178,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
+                        /** @description The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -10316,7 +10316,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
+                        /** @description The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -10457,7 +10457,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
+                        /** @description The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;
@@ -10595,7 +10595,7 @@ export interface operations {
                             id: string;
                             name: string;
                         } | null;
-                        /** @description The visitor. All but the id may be missing or null: an anonymous visitor has given no data yet. */
+                        /** @description The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet. */
                         visitor: {
                             id: string;
                             name?: string | null;

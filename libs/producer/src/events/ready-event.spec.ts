@@ -15,7 +15,7 @@ function circular(): Record<string, unknown> {
 describe('an event that is to be emitted', () => {
   it('is what the inbox takes', () => {
     const { id, orgId, json } = readyEvent({ ...EVENT, widget_id: '0f9b3c52-6a1e-4d27-9a45-3f0f8c1d7e21' });
-    const reading = parseInboxValue(Buffer.from(json), Buffer.from(orgId), Date.now(), { allowTest: false });
+    const reading = parseInboxValue(Buffer.from(json), Buffer.from(orgId), Date.now(), { hasTarget: false });
     expect(reading).toMatchObject({ ok: true, event: { id, event: 'ticket.created', orgId: ORG.toLowerCase() } });
   });
 

@@ -52,7 +52,7 @@ describe('a producer to Kafka itself', () => {
   async function numbers(orgId: string): Promise<readonly number[]> {
     const records = (await readTopic(brokers, TOPIC)).filter(({ key }) => key === orgId);
     return records.map(({ key, value }) => {
-      const reading = parseInboxValue(value, Buffer.from(key), Date.now(), { allowTest: false });
+      const reading = parseInboxValue(value, Buffer.from(key), Date.now(), { hasTarget: false });
       if (!reading.ok) throw new Error(reading.detail);
       return (JSON.parse(reading.event.dataJson) as { n: number }).n;
     });
