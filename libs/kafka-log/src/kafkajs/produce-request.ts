@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { crc32c } from '@node-rs/crc32';
 import type { IHeaders, Message } from 'kafkajs';
 import { BATCH, INT16, INT32, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
 
@@ -37,10 +37,6 @@ interface Origin {
 }
 
 type Bytes = string | Buffer | null;
-
-const crc32C = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/crc32C/index.js') as (
-  bytes: Buffer,
-) => number;
 
 /** Transactional id, acks, timeout and the number of topics. */
 const REQUEST_HEAD_BYTES = INT16 + INT16 + INT32 + INT32;
@@ -177,7 +173,7 @@ function writeBatch(
   buffer.writeInt16BE(producerEpoch, start + BATCH.producerEpoch);
   buffer.writeInt32BE(firstSequence, start + BATCH.baseSequence);
   buffer.writeInt32BE(messages.length, start + BATCH.recordCount);
-  buffer.writeUInt32BE(crc32C(buffer.subarray(start + BATCH.attributes, at)), start + BATCH.checksum);
+  buffer.writeUInt32BE(crc32c(buffer.subarray(start + BATCH.attributes, at)), start + BATCH.checksum);
   return at;
 }
 
