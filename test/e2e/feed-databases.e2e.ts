@@ -204,17 +204,15 @@ describe('a feed on three servers', () => {
     const ready = async () => {
       expect(await shown()).toBe('{"status":"ready"}');
     };
-    await replaced(second.url, 'create database "%"', async () => {
+    await replaced(second.url, EMPTY, async () => {
       await eventually(async () => {
         expect(await shown()).toMatch(/degraded.*installation.*does not exist/);
       }, PATIENCE);
       expectUnavailable(await api.request('GET', '/external/events?since=0'));
     });
     await eventually(ready, PATIENCE);
-    const copied = `create database "%" template "${KEPT}"`;
-    await replaced(second.url, copied, async (other) => {
-      await other.query(`update installation set id = gen_random_uuid()`);
-      await other.query('truncate events, org_heads, projection_offsets');
+    const emptied = [...OF_ANOTHER_INSTALLATION, 'truncate events, org_heads, projection_offsets'];
+    await replaced(second.url, emptied, async (other) => {
       await eventually(async () => {
         expect(await shown()).toMatch(/degraded.*belongs to installation/);
       }, PATIENCE);
@@ -254,8 +252,7 @@ describe('a feed on three servers', () => {
   });
 
   it('is not ready while another database is in place of the main one', async () => {
-    await replaced(list[0]!, `create database "%" template "${KEPT}"`, async (other) => {
-      await other.query(`update installation set id = gen_random_uuid()`);
+    await replaced(list[0]!, OF_ANOTHER_INSTALLATION, async () => {
       await eventually(async () => {
         const { code, text } = await readiness();
         expect([code, text]).toEqual([503, expect.stringMatching(/belongs to installation .* now, and not to/)]);
@@ -313,8 +310,18 @@ describe('a feed on three servers', () => {
 
 const KEPT = 'kept';
 
-/** Acts while another database has the name of this one. @param create the statement that makes it, with % for its name */
-async function replaced(databaseUrl: string, create: string, act: (other: Client) => Promise<void>): Promise<void> {
+const EMPTY = null;
+const OF_ANOTHER_INSTALLATION = ['update installation set id = gen_random_uuid()'];
+
+/**
+ * Acts while another database has the name of this one.
+ * @param changes what makes the other one of a copy, before it gets the name: processes look for it all the time
+ */
+async function replaced(
+  databaseUrl: string,
+  changes: readonly string[] | null,
+  act: (other: Client) => Promise<void>,
+): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   const admin = new Client({ connectionString: Object.assign(new URL(databaseUrl), { pathname: '/template1' }).href });
   await admin.connect();
@@ -324,7 +331,18 @@ async function replaced(databaseUrl: string, create: string, act: (other: Client
   };
   await leave(name);
   await admin.query(`alter database "${name}" rename to "${KEPT}"`);
-  await admin.query(create.replace('%', name));
+  await admin.query(changes === null ? `create database "${name}"` : `create database "changed" template "${KEPT}"`);
+  if (changes !== null) {
+    const changed = new Client({
+      connectionString: Object.assign(new URL(databaseUrl), { pathname: '/changed' }).href,
+    });
+    await changed.connect();
+    for (const change of changes) await changed.query(change);
+    await changed.end();
+    await leave('changed');
+    await admin.query(`alter database "changed" rename to "${name}"`);
+    await admin.query(`alter database "${name}" allow_connections true`);
+  }
   const other = new Client({ connectionString: databaseUrl });
   await other.connect();
   try {
