@@ -8,13 +8,14 @@ import { runTool, StepError } from './run-tool.mjs';
 const PROJECTS = join(ROOT, 'test/packages/projects');
 const PACKED = join(ROOT, 'dist/packages');
 const ANSWERS = '{"answers":[204,401],"handled":["ticket.created"]}';
+const NEST_ANSWERS = '{"answers":[204,401,204,401],"handled":["ticket.created"]}';
 const tsc = ['node_modules/typescript/bin/tsc', '-p', '.'];
 
 /** Each step is run by Node in the project; the last one must print the line. */
 const KINDS = {
   commonjs: { steps: [tsc, ['dist/main.js']], prints: '{"made":8,"verdict":false}' },
-  'nest-10': { steps: [tsc, ['dist/main.js']], prints: ANSWERS },
-  'nest-12': { files: 'nest-10/main.ts', steps: [tsc, ['dist/main.js']], prints: ANSWERS },
+  'nest-10': { steps: [tsc, ['dist/main.js']], prints: NEST_ANSWERS },
+  'nest-12': { files: 'nest-10/main.ts', steps: [tsc, ['dist/main.js']], prints: NEST_ANSWERS },
   'next-16': { steps: [['node_modules/next/dist/bin/next', 'build'], ['serve-and-push.mjs']], prints: ANSWERS },
   deno: {
     steps: [

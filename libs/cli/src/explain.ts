@@ -1,9 +1,18 @@
 import { ApiError } from '../../api-client/src/index.js';
+import { FeedResetError } from '../../consumer/src/index.js';
 
 /** Returns what is wrong and what to do next. */
 export function explain(error: unknown): string {
   if (error instanceof ApiError) return explainApi(error);
+  if (error instanceof FeedResetError) return explainReset(error);
   return error instanceof Error ? error.message : String(error);
+}
+
+function explainReset({ since, headSeq }: FeedResetError): string {
+  return (
+    `The feed ends at #${headSeq}, so no event is after #${since}. ` +
+    'It began again, or the number is of another organization. Choose a start with --from.'
+  );
 }
 
 function explainApi({ status, code, detail, problems }: ApiError): string {

@@ -16,7 +16,14 @@ export type { NamedCursor } from './feed/named-cursor.js';
 export { FeedClient, type FeedClientOptions } from './feed/feed-client.js';
 export { FeedPrunedError, type FeedStart, type OnPruned } from './feed/feed-start.js';
 export * from './feed/read-feed.js';
+export { FeedResetError } from './feed/reset-watch.js';
 export * from './stream/dedup.js';
-export { EventStream, type EventSource, type EventStreamOptions, type HandlingContext } from './stream/event-stream.js';
+export {
+  EventStream,
+  WrongOrganizationError,
+  type EventSource,
+  type EventStreamOptions,
+  type HandlingContext,
+} from './stream/event-stream.js';
 export * from './webhook/push-gaps.js';
 export * from './webhook/webhook.js';

@@ -199,6 +199,25 @@ describe.each([
     expect(status).toBe(413);
   });
 
+  it('answers 503 while too many pushes are not handled', async () => {
+    const finish: (() => void)[] = [];
+    const handle = () => new Promise<void>((resolve) => finish.push(resolve));
+    app = await start({ secret: SECRET, maxPending: 1, handle, onError: () => undefined });
+    expect((await push(anEventJson(1))).status).toBe(204);
+    await eventually(() => {
+      expect(finish).toHaveLength(1);
+    });
+    expect((await push(anEventJson(2))).status).toBe(503);
+    finish[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect((await push(anEventJson(2))).status).toBe(204);
+    await eventually(() => {
+      expect(finish).toHaveLength(2);
+    });
+    // Nest waits for it when it closes.
+    finish[1]?.();
+  });
+
   it('leaves what is not for it alone', async () => {
     app = await start({ secret: SECRET, handle: () => undefined, onError: () => undefined });
     expect([404, 405]).toContain((await fetch(`${app.url}/hooks`)).status);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import {
   Controller,
@@ -20,6 +21,7 @@ import { Webhook, type WebhookOptions } from '../webhook/webhook.js';
 import type { NodeRequest } from './read-body.js';
 
 const WEBHOOK = Symbol('@gapless/consumer webhook');
+const MODULE_ID = Symbol('@gapless/consumer module');
 
 export interface GaplessWebhookModuleOptions extends WebhookOptions {
   /** Such as `hooks`. */
@@ -117,6 +119,8 @@ export class GaplessWebhookModule {
           inject,
           useFactory: async (...dependencies: unknown[]) => new Webhook(await useFactory(...dependencies)),
         },
+        // Nest 10 takes modules with equal metadata for one module, and all these would have equal metadata.
+        { provide: MODULE_ID, useValue: randomUUID() },
       ],
     };
   }

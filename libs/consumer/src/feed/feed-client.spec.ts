@@ -140,6 +140,32 @@ describe('the client of the feed', () => {
     await expect(feed.page({ since: 0, limit: 1 })).rejects.toMatchObject({ kind: 'refused' });
   });
 
+  it('retries, once it has read a page, an answer that is not from Gapless, and reports it', async () => {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const failures: ApiError[] = [];
+    const onRetry = (error: ApiError) => void failures.push(error);
+    feed = new FeedClient({ baseUrl, apiKey: 'gk_1', onRetry });
+    answers = [withPage, withStatus(404, {}, '<html>'), withStatus(200, {}, '<html>')];
+    await feed.page({ since: 4 });
+    expect(await feed.page({ since: 4 })).toMatchObject({ headSeq: 9 });
+    expect(failures.map(({ kind, status }) => [kind, status])).toEqual([
+      ['unavailable', 404],
+      ['unavailable', 200],
+    ]);
+    answers = [withStatus(302, { location: 'http://127.0.0.1:1/' })];
+    await expect(feed.page({ since: 4 }, { retries: 0 })).rejects.toMatchObject({ kind: 'unavailable', status: 302 });
+    answers = [withStatus(404, {}, '<html>')];
+    const saved = feed.cursor('billing').save(9, { retries: 0 });
+    await expect(saved).rejects.toMatchObject({ kind: 'unavailable', status: 404 });
+  });
+
+  it('does not insist, after a page either, when Gapless refuses the key', async () => {
+    answers = [withPage, withStatus(401, {}, '{"code":"invalid_api_key"}')];
+    await feed.page({ since: 4 });
+    await expect(feed.page({ since: 4 })).rejects.toMatchObject({ kind: 'refused', code: 'invalid_api_key' });
+    expect(requests).toHaveLength(2);
+  });
+
   it('gives up when it is aborted, in a request and between two', async () => {
     const hanging = new AbortController();
     answers = [

@@ -1,16 +1,20 @@
-import { ApiClient, ApiError, type ApiAnswer, type ApiClientOptions } from '../../../api-client/src/index.js';
+import { ApiError, type ApiAnswer, type ApiClientOptions, type ApiRequest } from '../../../api-client/src/index.js';
 import { isEvent } from '../webhook/read-event.js';
 import { NamedCursor } from './named-cursor.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from './feed.js';
+import { ReaderApi } from './reader-api.js';
 
 export type FeedClientOptions = Omit<ApiClientOptions, 'retries'>;
 
-/** Reads the pull feed over HTTP. The API key needs `events:read` only. */
+/**
+ * Reads the pull feed over HTTP. The API key needs `events:read` only. Once Gapless has answered, an answer of something
+ * else, such as a proxy, is retried like an outage.
+ */
 export class FeedClient implements Feed {
-  readonly #api: ApiClient;
+  readonly #api: ReaderApi;
 
   constructor(options: FeedClientOptions) {
-    this.#api = new ApiClient({ ...options, retries: Number.POSITIVE_INFINITY });
+    this.#api = new ReaderApi(options);
   }
 
   /**
@@ -22,7 +26,7 @@ export class FeedClient implements Feed {
   }
 
   async page(query: FeedQuery, options: FeedRequestOptions = {}): Promise<FeedPage> {
-    const answer = await this.#api.request({
+    const request: ApiRequest = {
       ...options,
       method: 'GET',
       path: '/external/events',
@@ -34,8 +38,8 @@ export class FeedClient implements Feed {
         ...(query.waitSeconds === undefined ? {} : { wait: query.waitSeconds }),
       },
       waitMs: (query.waitSeconds ?? 0) * 1_000,
-    });
-    return readPage(answer);
+    };
+    return this.#api.request(request, readPage);
   }
 }
 

@@ -1,16 +1,17 @@
-import { ApiError, type ApiClient } from '../../../api-client/src/index.js';
+import { ApiError, type ApiAnswer } from '../../../api-client/src/index.js';
 import type { Cursor, CursorRequestOptions } from './cursor.js';
+import type { ReaderApi } from './reader-api.js';
 
 /**
  * A cursor that Gapless itself stores (contract 5.8), so that the reader needs no database. It never goes back, so a
  * process that was frozen cannot undo another's progress. `FeedClient.cursor` makes it.
  */
 export class NamedCursor implements Cursor {
-  readonly #api: ApiClient;
+  readonly #api: ReaderApi;
   readonly #path: string;
 
   constructor(
-    api: ApiClient,
+    api: ReaderApi,
     readonly name: string,
   ) {
     this.#api = api;
@@ -20,8 +21,7 @@ export class NamedCursor implements Cursor {
   /** @throws ApiError */
   async load(options: CursorRequestOptions = {}): Promise<number | undefined> {
     try {
-      const { body } = await this.#api.request({ ...options, method: 'GET', path: this.#path });
-      return seqOf(body);
+      return await this.#api.request({ ...options, method: 'GET', path: this.#path }, seqOf);
     } catch (error) {
       if (error instanceof ApiError && error.status === 404 && error.code === 'not_found') return undefined;
       throw error;
@@ -30,12 +30,12 @@ export class NamedCursor implements Cursor {
 
   /** @throws ApiError `refused` for a name that is not allowed, and when the organization has too many cursors */
   async save(seq: number, options: CursorRequestOptions = {}): Promise<void> {
-    await this.#api.request({ ...options, method: 'PUT', path: this.#path, body: JSON.stringify({ seq }) });
+    await this.#api.request({ ...options, method: 'PUT', path: this.#path, body: JSON.stringify({ seq }) }, seqOf);
   }
 }
 
 /** @throws ApiError when the answer is not a cursor */
-function seqOf(body: unknown): number {
+function seqOf({ body }: ApiAnswer): number {
   const { data } = (body ?? {}) as { readonly data?: { readonly seq?: unknown } };
   if (typeof data?.seq === 'number') return data.seq;
   throw new ApiError('refused', 200, 'unknown', 'the response is not a cursor: check the base url');

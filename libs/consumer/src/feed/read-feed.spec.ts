@@ -3,6 +3,7 @@ import { FakeFeed } from '../testing/fake-feed.js';
 import { MemoryCursor } from './cursor.js';
 import { FeedPrunedError } from './feed-start.js';
 import { readFeed, type ReadFeedOptions } from './read-feed.js';
+import { FeedResetError } from './reset-watch.js';
 
 function aFeed(events: number): FakeFeed {
   const feed = new FakeFeed();
@@ -113,5 +114,32 @@ describe('readFeed', () => {
       await seqsOf({ feed, cursor, onPruned: ({ since, oldestSeq }) => void told.push([since, oldestSeq]) }),
     ).toEqual([[7, 8, 9]]);
     expect(told).toEqual([[4, 7]]);
+  });
+
+  it.each([true, false])('ends when its position stays ahead of the feed, following: %s', async (follow) => {
+    const cursor = new MemoryCursor();
+    await cursor.save(4_127);
+    const next = readFeed({ feed: aFeed(3), cursor, follow, resetAfterMs: 30 }).next();
+    await expect(next).rejects.toEqual(new FeedResetError(4_127, 3));
+    await expect(next).rejects.toThrow('delete its cursor');
+    expect(await cursor.load()).toBe(4_127);
+  });
+
+  it('waits for a feed that is late', async () => {
+    const feed = aFeed(3);
+    const cursor = new MemoryCursor();
+    await cursor.save(4);
+    setTimeout(() => {
+      feed.growTo(5);
+    }, 20);
+    expect(await seqsOf({ feed, cursor, resetAfterMs: 1_000 })).toEqual([[5]]);
+  });
+
+  it('can be stopped while it waits for a feed that is late', async () => {
+    const stop = new AbortController();
+    setTimeout(() => {
+      stop.abort();
+    }, 20);
+    expect(await seqsOf({ feed: aFeed(3), cursor: new MemoryCursor(), startAt: 4, signal: stop.signal })).toEqual([]);
   });
 });

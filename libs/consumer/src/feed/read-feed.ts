@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from './cursor.js';
 import { checkPruned, startingSeq, type FeedStart, type OnPruned } from './feed-start.js';
 import type { Feed, FeedPage } from './feed.js';
+import { ResetWatch } from './reset-watch.js';
 import { saveAtStop } from './save-at-stop.js';
 
 export interface ReadFeedOptions {
@@ -22,6 +24,11 @@ export interface ReadFeedOptions {
    * Called for events that retention removed before they were read. Without it, reading ends with a FeedPrunedError.
    */
   readonly onPruned?: OnPruned;
+  /**
+   * How long the position may be ahead of the feed before reading ends with a FeedResetError, milliseconds; 60,000 by
+   * default. `Infinity` waits until the feed reaches the position.
+   */
+  readonly resetAfterMs?: number;
   /** Ends the reading. */
   readonly signal?: AbortSignal;
 }
@@ -37,13 +44,21 @@ const WAIT_SECONDS = 25;
  * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
  * @throws FeedPrunedError without `onPruned`
+ * @throws FeedResetError when the position stays ahead of the feed
  */
 export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
   const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;
   try {
+    const reset = new ResetWatch(options.resetAfterMs);
     let since = await startingSeq(feed, cursor, startAt, { signal });
     for (;;) {
       const page = await feed.page(queryOf(options, since, follow), { signal });
+      const error = reset.check(since, page);
+      if (error !== undefined) throw error;
+      if (reset.restMs !== undefined) {
+        await delay(reset.restMs, undefined, signal === undefined ? {} : { signal });
+        continue;
+      }
       checkPruned(since, page, onPruned);
       if (page.events.length > 0) yield page.events;
       const position = positionAfter(since, page);

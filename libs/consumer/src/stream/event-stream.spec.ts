@@ -4,12 +4,14 @@ import { drawsFrom, oneTo, shuffled } from '../../../../test/support/sequence.js
 import { ApiError } from '../../../api-client/src/index.js';
 import { MemoryCursor } from '../feed/cursor.js';
 import { FeedPrunedError } from '../feed/feed-start.js';
+import { FeedResetError } from '../feed/reset-watch.js';
 import { anEvent, ORG } from '../testing/an-event.js';
 import { FakeFeed } from '../testing/fake-feed.js';
 import { MemoryDedup } from './dedup.js';
-import { EventStream, type EventStreamOptions } from './event-stream.js';
+import { EventStream, WrongOrganizationError, type EventStreamOptions } from './event-stream.js';
 
 const NEVER_MS = 3_600_000;
+const OTHER_ORG = '11111111-d9cb-469f-a165-70867728950e';
 
 describe('the stream of an organization', () => {
   let feed: FakeFeed;
@@ -217,8 +219,27 @@ describe('the stream of an organization', () => {
 
   it('refuses events of another organization', () => {
     expect(() => {
-      aStream().push(anEvent(1, '11111111-d9cb-469f-a165-70867728950e'));
-    }).toThrow(RangeError);
+      aStream().push(anEvent(1, OTHER_ORG));
+    }).toThrow(WrongOrganizationError);
+  });
+
+  it.each(['beginning', 'head'] as const)('ends when the feed is of another organization: %s', async (startAt) => {
+    feed.events.push(anEvent(1, OTHER_ORG));
+    await expect(aStream({ startAt }).run(new AbortController().signal)).rejects.toThrow(WrongOrganizationError);
+    expect(handled).toEqual([]);
+    expect(await cursor.load()).toBeUndefined();
+  });
+
+  it('reports a feed that began again, and goes on with what is pushed', async () => {
+    feed.growTo(3);
+    await cursor.save(4_127);
+    const stream = aStream({ pollIntervalMs: 10, resetAfterMs: 20 });
+    run(stream);
+    await eventually(() => {
+      expect(errors).toContainEqual(new FeedResetError(4_127, 3));
+    });
+    stream.push(anEvent(4_128));
+    expect(await untilHandled(1)).toEqual(['4128 push']);
   });
 
   it('brings what it is handling to its end when it is stopped', async () => {

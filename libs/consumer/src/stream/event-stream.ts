@@ -3,7 +3,8 @@ import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
 import { checkPruned, FeedPrunedError, startingSeq, type FeedStart, type OnPruned } from '../feed/feed-start.js';
-import type { Feed, FeedPage } from '../feed/feed.js';
+import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
+import { ResetWatch } from '../feed/reset-watch.js';
 import { saveAtStop } from '../feed/save-at-stop.js';
 import { Bell } from './bell.js';
 import type { Dedup } from './dedup.js';
@@ -31,7 +32,10 @@ export interface EventStreamOptions<Transaction> {
    * succeeds. To skip an event, catch its error here. After a failed SQL statement, also roll back to a savepoint.
    */
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
-  /** Called when `handle`, a store or the feed fails. The stream retries all of them. */
+  /**
+   * Called when `handle`, a store or the feed fails. The stream retries all of them. Also called with a FeedResetError
+   * while the position stays ahead of the feed.
+   */
   readonly onError: (error: unknown, event?: GaplessEvent) => void;
   /** Called with the seq after which the stream begins, once that is known. */
   readonly onReady?: (position: number) => void;
@@ -47,6 +51,16 @@ export interface EventStreamOptions<Transaction> {
   readonly pollIntervalMs?: number;
   /** How many events to keep in memory while they wait for earlier ones; 5,000 by default. */
   readonly capacity?: number;
+  /**
+   * How long the position may be ahead of the feed before `onError` gets a FeedResetError, and how often it gets one,
+   * milliseconds; 60,000 by default. Pushed events are handled meanwhile.
+   */
+  readonly resetAfterMs?: number;
+}
+
+/** An event is of another organization than the stream. */
+export class WrongOrganizationError extends RangeError {
+  override readonly name = 'WrongOrganizationError';
 }
 
 interface Held {
@@ -70,6 +84,8 @@ const DEFAULT_CAPACITY = 5_000;
  */
 export class EventStream<Transaction> {
   readonly #options: EventStreamOptions<Transaction>;
+  /** The feed, whose events are checked to be of the organization. */
+  readonly #feed: Feed;
   readonly #pace: ReadingPace;
   readonly #pushed: GaplessEvent[] = [];
   readonly #toHandle = new Bell();
@@ -82,6 +98,7 @@ export class EventStream<Transaction> {
 
   constructor(options: EventStreamOptions<Transaction>) {
     this.#options = options;
+    this.#feed = { page: (query, request) => this.#ownPage(query, request) };
     this.#onError = safely('onError', options.onError);
     this.#onReady = safely('onReady', options.onReady);
     this.#onGap = safely('onGap', options.onGap);
@@ -98,12 +115,10 @@ export class EventStream<Transaction> {
 
   /**
    * Takes a pushed event, in any order; repeated events are fine.
-   * @throws RangeError for an event of another organization
+   * @throws WrongOrganizationError
    */
   push(event: GaplessEvent): void {
-    if (event.org_id !== this.#options.orgId) {
-      throw new RangeError(`${event.id} is of organization ${event.org_id}, this stream of ${this.#options.orgId}`);
-    }
+    this.#checkOrganization(event, 'is the endpoint of another organization?');
     if (this.#buffer !== undefined) this.#takePushed(this.#buffer, event);
     // `run` has not loaded the cursor yet. Events beyond the capacity are read from the feed later.
     else if (this.#pushed.length < this.#capacity) this.#pushed.push(event);
@@ -113,6 +128,7 @@ export class EventStream<Transaction> {
    * Handles events until the signal is aborted, and finishes the event that is being handled then.
    * @throws ApiError when the feed refuses the request
    * @throws FeedPrunedError without `onPruned`
+   * @throws WrongOrganizationError when the feed is of another organization
    */
   async run(signal: AbortSignal): Promise<void> {
     // If one of the two loops fails, the other one stops.
@@ -140,8 +156,9 @@ export class EventStream<Transaction> {
 
   /** Returns the buffer, starting at the stored position; `undefined` when aborted before the position is known. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
-    const { feed, cursor, startAt = 'beginning' } = this.#options;
-    const position = await this.#untilDone(() => startingSeq(feed, cursor, startAt, { signal, retries: 0 }), signal);
+    const { cursor, startAt = 'beginning' } = this.#options;
+    const start = () => startingSeq(this.#feed, cursor, startAt, { signal, retries: 0 });
+    const position = await this.#untilDone(start, signal);
     if (position === undefined) return undefined;
     const buffer = new SequenceBuffer<Held>(position, this.#capacity);
     this.#buffer = buffer;
@@ -210,6 +227,7 @@ export class EventStream<Transaction> {
   }
 
   async #read(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<void> {
+    const reset = new ResetWatch(this.#options.resetAfterMs);
     let lastReadMs: number | undefined;
     let hasMore = false;
     let restUntilMs = 0;
@@ -222,7 +240,7 @@ export class EventStream<Transaction> {
         continue;
       }
       try {
-        hasMore = await this.#readPage(buffer, signal);
+        hasMore = await this.#readPage(buffer, reset, signal);
         failures = 0;
         lastReadMs = performance.now();
       } catch (error) {
@@ -235,11 +253,14 @@ export class EventStream<Transaction> {
   }
 
   /** @returns whether there are more pages */
-  async #readPage(buffer: SequenceBuffer<Held>, signal: AbortSignal): Promise<boolean> {
+  async #readPage(buffer: SequenceBuffer<Held>, reset: ResetWatch, signal: AbortSignal): Promise<boolean> {
     const since = buffer.frontier;
     if (buffer.isBehind) this.#onGap(since);
     // Pushes keep arriving during the request. The caller retries it.
-    const page = await this.#options.feed.page({ since, limit: PAGE }, { signal, retries: 0 });
+    const page = await this.#feed.page({ since, limit: PAGE }, { signal, retries: 0 });
+    const error = reset.check(since, page);
+    // Not the end: while the feed is late for long, pushes still come in order.
+    if (error !== undefined) this.#onError(error);
     if (page.oldestSeq > since + 1) await this.#skipPruned(buffer, page, signal);
     for (const event of page.events) buffer.add({ seq: event.seq, event, source: 'feed' });
     this.#toHandle.ring();
@@ -247,6 +268,20 @@ export class EventStream<Transaction> {
     this.#behindSinceMs = undefined;
     this.#noteGap(buffer);
     return page.nextSeq !== null;
+  }
+
+  /** @throws WrongOrganizationError before the position depends on the page */
+  async #ownPage(query: FeedQuery, request: FeedRequestOptions | undefined): Promise<FeedPage> {
+    const page = await this.#options.feed.page(query, request);
+    for (const event of page.events) this.#checkOrganization(event, "is the feed's API key of another organization?");
+    return page;
+  }
+
+  #checkOrganization(event: GaplessEvent, question: string): void {
+    const { orgId } = this.#options;
+    const { id, org_id: other } = event;
+    if (other === orgId) return;
+    throw new WrongOrganizationError(`${id} is of organization ${other}, this stream of ${orgId}: ${question}`);
   }
 
   /** Handles the events that are ready before it skips the removed ones. */
@@ -274,7 +309,8 @@ export class EventStream<Transaction> {
   }
 
   #throwIfFinal(error: unknown): void {
-    if (error instanceof FeedPrunedError || (error instanceof ApiError && error.kind === 'refused')) throw error;
+    if (error instanceof FeedPrunedError || error instanceof WrongOrganizationError) throw error;
+    if (error instanceof ApiError && error.kind === 'refused') throw error;
   }
 }
 

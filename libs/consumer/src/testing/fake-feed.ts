@@ -2,7 +2,10 @@ import type { EventType, GaplessEvent } from '../../../event-types/src/index.js'
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
 import { anEvent } from './an-event.js';
 
-/** A feed in memory. With `waitSeconds`, it answers once there is an event. */
+/**
+ * A feed in memory. With `waitSeconds`, it answers once there is an event. A reader that is ahead of it gets an answer at
+ * once.
+ */
 export class FakeFeed implements Feed {
   readonly events: GaplessEvent[] = [];
   /** The requests, in order. */
@@ -30,7 +33,7 @@ export class FakeFeed implements Feed {
   async page(query: FeedQuery, { signal }: FeedRequestOptions = {}): Promise<FeedPage> {
     this.queries.push(query);
     if (this.failures.length > 0) throw this.failures.shift();
-    while (query.waitSeconds !== undefined && (this.events.at(-1)?.seq ?? 0) <= query.since) {
+    while (query.waitSeconds !== undefined && (this.events.at(-1)?.seq ?? 0) === query.since) {
       await new Promise<void>((resolve, reject) => {
         this.#grown = resolve;
         signal?.addEventListener('abort', () => {

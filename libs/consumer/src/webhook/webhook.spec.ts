@@ -125,6 +125,33 @@ describe('a webhook', () => {
     expect(told).toEqual([['no_secret', new Error('the vault is sealed')]]);
   });
 
+  it.each<[string, Partial<WebhookOptions>]>([
+    ['pushes', { maxPending: 2 }],
+    ['bytes', { maxPendingBytes: anEventJson(7).length + 1 }],
+  ])('asks for the push again while too many %s are not handled', async (_, limit) => {
+    const finish: (() => void)[] = [];
+    const told: unknown[] = [];
+    const handle = () => new Promise<void>((resolve) => finish.push(resolve));
+    const webhook = aWebhook({ ...limit, handle, onRefused: (...why) => void told.push(why) });
+    for (let pushes = 0; pushes < 2; pushes++) {
+      const reception = await webhook.receive(aPush());
+      expect(reception).toMatchObject({ status: 204 });
+      if (reception.kind === 'taken') void reception.begin();
+    }
+    expect(await webhook.receive(aPush())).toEqual({ kind: 'refused', status: 503, reason: 'busy' });
+    // Only a verified push learns that.
+    expect(await webhook.receive(aPush(anEventJson(7), 'whsec_b3RoZXI='))).toMatchObject({ status: 401 });
+    expect(told).toEqual([
+      ['busy', undefined],
+      ['mismatch', undefined],
+    ]);
+    finish[0]?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });
+    finish[1]?.();
+    await webhook.idle();
+  });
+
   it.each<[string, unknown]>([
     ['is empty', ''],
     ['is missing', undefined],

@@ -12,6 +12,8 @@ function checkSecrets(secrets: unknown): void {
 
 /** Four times the size of the largest event. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+const DEFAULT_MAX_PENDING = 1_000;
+const DEFAULT_MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 /** The secret, or both secrets while one replaces the other. */
 export type Secrets = string | readonly string[];
@@ -38,7 +40,9 @@ export type RefusalReason =
   /** The signature is valid, but the body is neither an event nor a batch. */
   | 'not_an_event'
   /** The `secret` function failed, or returned an empty secret. */
-  | 'no_secret';
+  | 'no_secret'
+  /** Too many accepted pushes are not handled yet. Gapless retries the push. */
+  | 'busy';
 
 export interface WebhookOptions {
   /** The secret that signs pushes, or a function that returns it for each push. */
@@ -62,6 +66,13 @@ export interface WebhookOptions {
   readonly onRefused?: (reason: RefusalReason, error?: unknown) => void;
   /** The longest body to accept, bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number;
+  /**
+   * How many accepted pushes may wait or be handled at a time; 1,000 by default. Further ones get 503, and Gapless
+   * retries them.
+   */
+  readonly maxPending?: number;
+  /** As `maxPending`, for the sum of the bodies, bytes; 64 MiB by default. */
+  readonly maxPendingBytes?: number;
   /** How old a signature may be, seconds; 300 by default. */
   readonly toleranceSeconds?: number;
 }
@@ -86,6 +97,7 @@ function statusOf(reason: RefusalReason): 400 | 401 | 413 | 503 {
     case 'not_an_event':
       return 400;
     case 'no_secret':
+    case 'busy':
       return 503;
     case 'missing':
     case 'malformed':
@@ -102,12 +114,15 @@ function previousIn(value: ReturnType<IncomingPush['header']>): Pick<Push, 'prev
 
 /**
  * Receives pushes (contract 5.3, 4.4). It verifies the raw body before parsing it. An invalid signature gets 401;
- * otherwise the answer is 2xx, and the work begins after it. Adapters connect it to frameworks.
+ * otherwise the answer is 2xx, and the work begins after it. While too much work is left, the answer is 503. Adapters
+ * connect it to frameworks.
  */
 export class Webhook {
   readonly maxBodyBytes: number;
   readonly #options: WebhookOptions;
   readonly #working = new Set<Promise<void>>();
+  /** The bodies of the pushes that are not handled yet. */
+  #workingBytes = 0;
   /** Settles once all pushes so far that are handled in order are done. */
   #ordered: Promise<void> = Promise.resolve();
   readonly #onError: (error: unknown, event: GaplessEvent) => void;
@@ -134,6 +149,8 @@ export class Webhook {
     const { toleranceSeconds } = this.#options;
     const verdict = verifySignature({ body, header: header('x-service-signature'), secret, toleranceSeconds });
     if (!verdict.valid) return this.#refuse(verdict.reason);
+    // Their bodies stay in memory, and are lost if the process is killed. A push that is refused comes again.
+    if (this.#isBusy) return this.#refuse('busy');
     const pushed = readEvents(body);
     if (pushed === undefined) return this.#refuse('not_an_event');
     const push: Push = {
@@ -148,6 +165,11 @@ export class Webhook {
   /** Resolves once all started work is done. To shut down, stop the server first, then wait for this. */
   async idle(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  get #isBusy(): boolean {
+    const { maxPending = DEFAULT_MAX_PENDING, maxPendingBytes = DEFAULT_MAX_PENDING_BYTES } = this.#options;
+    return this.#working.size >= maxPending || this.#workingBytes >= maxPendingBytes;
   }
 
   async #secret(): Promise<Secrets> {
@@ -166,9 +188,13 @@ export class Webhook {
   #begin({ events, isBatch }: PushedEvents, push: Push): Promise<void> {
     const isOrdered = isBatch || this.#options.inOrder === true;
     const before = isOrdered ? this.#ordered : undefined;
-    const work = this.#workOn(events, push, before).finally(() => this.#working.delete(work));
+    const work = this.#workOn(events, push, before).finally(() => {
+      this.#working.delete(work);
+      this.#workingBytes -= push.body.length;
+    });
     if (isOrdered) this.#ordered = work;
     this.#working.add(work);
+    this.#workingBytes += push.body.length;
     return work;
   }
 

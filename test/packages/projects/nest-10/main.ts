@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 
 const SECRET = 'whsec_c2VjcmV0';
+const OTHER_SECRET = 'whsec_b3RoZXI=';
 const handled: string[] = [];
 
 @Module({
@@ -20,6 +21,12 @@ const handled: string[] = [];
       },
       onError: (error) => console.error(error),
     }),
+    GaplessWebhookModule.forRoot({
+      path: 'other-hooks',
+      secret: OTHER_SECRET,
+      handle: () => undefined,
+      onError: (error) => console.error(error),
+    }),
   ],
 })
 class AppModule {}
@@ -28,7 +35,7 @@ async function main(): Promise<void> {
   const app = await NestFactory.create<NestExpressApplication>(AppModule, { rawBody: true, logger: false });
   app.useBodyParser('json', { limit: '1mb' });
   await app.listen(0, '127.0.0.1');
-  const url = `${await app.getUrl()}/hooks`;
+  const url = await app.getUrl();
   const body = JSON.stringify({
     id: 'evt_1',
     seq: 1,
@@ -37,13 +44,18 @@ async function main(): Promise<void> {
     org_id: 'o',
     data: {},
   });
-  const push = async (secret: string) => {
+  const push = async (path: string, secret: string) => {
     const t = Math.floor(Date.now() / 1000);
     const v1 = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex');
     const headers = { 'content-type': 'application/json', 'x-service-signature': `t=${t},v1=${v1}` };
-    return (await fetch(url, { method: 'POST', headers, body })).status;
+    return (await fetch(`${url}/${path}`, { method: 'POST', headers, body })).status;
   };
-  const answers = [await push(SECRET), await push('whsec_b3RoZXI=')];
+  const answers = [
+    await push('hooks', SECRET),
+    await push('hooks', OTHER_SECRET),
+    await push('other-hooks', OTHER_SECRET),
+    await push('other-hooks', SECRET),
+  ];
   // It waits for the push that is being handled.
   await app.close();
   console.log(JSON.stringify({ answers, handled }));
