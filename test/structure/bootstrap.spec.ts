@@ -220,6 +220,39 @@ describe('the dependencies', () => {
     expect(await areInstalled()).toBe('false');
   });
 
+  const areInstalledWithout = (optional: object) => {
+    const { packages } = JSON.parse(LOCK) as { packages: object };
+    const missing = { version: '1.0.0', optional: true, ...optional };
+    writeFileSync(
+      join(root, 'package-lock.json'),
+      JSON.stringify({ packages: { ...packages, 'node_modules/b': missing } }),
+    );
+    return areInstalled();
+  };
+  const here = { os: [process.platform], cpu: [process.arch] };
+
+  it.each([
+    ['another system', { os: ['aix'] }],
+    ['another processor', { ...here, cpu: ['mips'] }],
+    ['another C library', { ...here, libc: ['another'] }],
+    ['no platform', {}],
+  ])('are whole without an optional package for %s', async (_, platform) => {
+    expect(await areInstalledWithout(platform)).toBe('true');
+  });
+
+  it.each([
+    ['this system', { os: [process.platform] }],
+    ['this platform', here],
+  ])('are not whole without an optional package for %s', async (_, platform) => {
+    expect(await areInstalledWithout(platform)).toBe('false');
+  });
+
+  it('are installed with the optional ones, whatever npm is set to', async () => {
+    program('npm', `echo "$@" > ${root}/npm`);
+    await outputOf(run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);'));
+    expect(readFileSync(join(root, 'npm'), 'utf8')).toContain(' --include=optional ');
+  });
+
   it('count where only another user may write beside them', async () => {
     // A link that leads nowhere: root may write everywhere else.
     symlinkSync('/nowhere/at/all', join(root, 'node_modules/.gapless-lock-hash'));
