@@ -20,6 +20,11 @@ export function javaCommand(env = process.env) {
   return env.JAVA_HOME ? join(env.JAVA_HOME, 'bin', 'java') : 'java';
 }
 
+/** Without a locale of UTF-8, Java cannot open files whose paths have other letters than ASCII. */
+export function javaEnvironment(env = process.env) {
+  return { ...env, LC_ALL: 'C.UTF-8' };
+}
+
 /** The Maven to fetch Kafka with: MVN, else of M2_HOME or MAVEN_HOME, else of PATH. */
 export function mavenCommand(env = process.env) {
   const home = env.M2_HOME || env.MAVEN_HOME;

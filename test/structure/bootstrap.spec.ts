@@ -92,6 +92,31 @@ describe('the archive of the classes of Kafka', () => {
   });
 });
 
+describe('Kafka in a folder with letters that are not ASCII', () => {
+  const note = (): string => `echo "$LC_ALL" >> ${root}/locales`;
+  const locales = (): string => readFileSync(join(root, 'locales'), 'utf8');
+
+  it('is fetched by Maven in a locale of UTF-8', async () => {
+    mkdirSync(join(root, 'größe/docker/kafka'), { recursive: true });
+    writeFileSync(join(root, 'größe/docker/kafka/pom.xml'), '<project/>');
+    program('mvn', `case "$*" in --version) exit 0; esac\n${note()}`);
+    const { stderr } = await outputOf(
+      run('kafka-jars.mjs', 'fetchKafkaJars', "await fetchKafkaJars(root + '/größe');"),
+    );
+    expect(stderr).toBe('');
+    expect(locales()).toBe('C.UTF-8\n');
+  });
+
+  it('has its archive made in such a locale, with settings in ASCII', async () => {
+    program('java', `${note()}\ncase "$*" in *StorageTool*) cp server.properties ${root}; exit 0; esac\nexit 1`);
+    await outputOf(run('kafka-classes.mjs', 'archiveKafkaClasses', "await archiveKafkaClasses(root + '/größe');"));
+    expect(locales()).toBe('C.UTF-8\nC.UTF-8\n');
+    const settings = readFileSync(join(root, 'server.properties'), 'utf8');
+    expect(settings).toContain('log.dirs=records\n');
+    expect(settings).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+});
+
 describe('a child that is being started', () => {
   it.each([
     ['run-tool.mjs', 'spawnWithUs', "spawnWithUs('sleep', ['60'], { stdio: 'ignore' })"],
