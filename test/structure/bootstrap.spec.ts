@@ -182,6 +182,19 @@ describe('the preparation of a folder', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
+  it('waits for another process whose last sign of life is old, as after the machine slept', async () => {
+    const holder = spawn('sleep', ['600']);
+    started.push(holder.pid!);
+    writeFileSync(join(root, 'preparing'), String(holder.pid));
+    const earlier = new Date(Date.now() - 3_600_000);
+    utimesSync(join(root, 'preparing'), earlier, earlier);
+    const second = turn("console.log('second')");
+    second.stdout!.once('data', () => {
+      rmSync(join(root, 'preparing'));
+    });
+    expect((await outputOf(second)).stdout).toBe(`waits for ${holder.pid}\nsecond\n`);
+  });
+
   it('goes on after one that was killed', async () => {
     const killed = turn(LONG);
     await hasBegun();
