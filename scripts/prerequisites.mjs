@@ -48,8 +48,8 @@ export async function checkJava(env = process.env) {
       major === undefined
         ? `Java ${JAVA_MAJOR} or later is needed for the embedded Kafka; ${java} cannot be run.`
         : `Java ${JAVA_MAJOR} or later is needed for the embedded Kafka; ${java} is Java ${major}.`,
-      '  Debian, Ubuntu:  apt-get install openjdk-17-jre-headless',
-      '  macOS:           brew install openjdk@17',
+      '  Debian, Ubuntu:  apt-get install openjdk-21-jre-headless (Debian 12: openjdk-17-jre-headless)',
+      '  macOS:           brew install --cask temurin',
       'or set JAVA_HOME, or set KAFKA_BROKERS to a Kafka of your own: then Java is not needed.',
     ].join('\n'),
   );
