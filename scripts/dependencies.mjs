@@ -77,7 +77,9 @@ export async function installDependencies(root) {
   // Not `npm ci`: that refuses a lockfile without the builds for other platforms of which a registry has no copy. This
   // takes the lockfile's versions all the same, and leaves the file alone. The build needs the development ones too, and
   // the optional ones, which are the programs for this platform.
-  await runTool('npm', ['install', '--no-save', '--include=dev', '--include=optional', '--no-audit', '--no-fund'], {
+  const included = ['--include=dev', '--include=optional'];
+  // `npm run -s` silences the npm that it starts, too, and then nothing says why that failed.
+  await runTool('npm', ['install', '--no-save', ...included, '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     advice: 'Check that the npm registry can be reached, then run the command again.',
   });

@@ -291,6 +291,14 @@ describe('the dependencies', () => {
     expect(readFileSync(join(root, 'npm'), 'utf8')).toContain(' --include=optional ');
   });
 
+  it('are reported with the reason of npm when they cannot be installed, also to npm run -s', async () => {
+    program('npm', 'case "$*" in *--loglevel=error*) echo "npm error no space left" >&2; esac\nexit 1');
+    const { stderr } = await outputOf(
+      run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);'),
+    );
+    expect(stderr).toContain('npm error no space left');
+  });
+
   it('count where only another user may write beside them', async () => {
     // A link that leads nowhere: root may write everywhere else.
     symlinkSync('/nowhere/at/all', join(root, 'node_modules/.gapless-lock-hash'));
