@@ -1,3 +1,4 @@
+import { shellWord } from '#libs/runtime';
 import { ORDERS_HELP } from './order.js';
 import { statusTable, type StatusRow } from './status-table.js';
 
@@ -18,7 +19,7 @@ export function readyText(
     `  logs           ${o.dataDir}/logs`,
     '',
     '  Try in another terminal:',
-    `    export DATA_DIR=${o.dataDir}`,
+    `    export DATA_DIR=${shellWord(o.dataDir)}`,
     '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
     '    npm run -s gapless -- emit      # emits an event',
     '    npm run -s gapless -- verify    # every org’s sequence, and the feed against the log',

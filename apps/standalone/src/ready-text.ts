@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '#libs/runtime';
+import { shellWord, type Config } from '#libs/runtime';
 
 /** What endpoints may be. */
 type Rules = Pick<Config, 'allowHttpUrls' | 'allowedPrivateNetworks'>;
@@ -64,10 +64,5 @@ export function serversText(data: DataFolder): string {
 
 /** The line that other commands need before they find the folder. */
 function dataDirLines({ path, isNamed }: DataFolder): readonly string[] {
-  return isNamed ? [`    export DATA_DIR=${quoted(path)}`] : [];
-}
-
-/** Returns a path as a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return isNamed ? [`    export DATA_DIR=${shellWord(path)}`] : [];
 }
