@@ -8,4 +8,9 @@ describe('the text of a cluster', () => {
     expect(text('/srv/gapless')).toMatch(/export DATA_DIR=\/srv\/gapless\n +npm run -s receiver/);
     expect(text('/srv/my data')).toContain("export DATA_DIR='/srv/my data'");
   });
+
+  // A zsh takes them, and what follows, for arguments.
+  it('has no comments in its commands', () => {
+    expect(text('/srv/gapless')).not.toContain('#');
+  });
 });
