@@ -4,11 +4,11 @@ import { clearInterval, setInterval } from 'node:timers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const SIGN_OF_LIFE_MS = 1_000;
-/** A process that is gone gave its last sign of life this long ago; one of another container has a pid that says nothing. */
-const GONE_AFTER_MS = 3 * SIGN_OF_LIFE_MS;
-/** Its pid may have been given to another process. */
-const SILENT_AFTER_MS = 60_000;
 const LOOK_EVERY_MS = 200;
+/** Looks without a sign of life of a process that is gone. The pid of a process in another container says nothing. */
+const GONE_AFTER_LOOKS = (3 * SIGN_OF_LIFE_MS) / LOOK_EVERY_MS;
+/** Of a process that runs: its pid may have been given to another one. */
+const SILENT_AFTER_LOOKS = 60_000 / LOOK_EVERY_MS;
 
 /** @param {number | undefined} pid */
 export function runs(pid) {
@@ -33,9 +33,15 @@ export function runs(pid) {
 export async function alone(path, act, { onWait } = {}) {
   mkdirSync(dirname(path), { recursive: true });
   let waitsFor;
+  let last = holderOf(path);
+  let silentLooks = 0;
   while (!claim(path)) {
-    const { pid, silentMs } = holderOf(path);
-    const isGone = silentMs > (runs(pid) ? SILENT_AFTER_MS : GONE_AFTER_MS);
+    const { pid, sign } = holderOf(path);
+    // Looks are counted, and no time is taken: the clock may be set, and holder and waiter may sleep with the machine.
+    silentLooks = pid === last.pid && sign === last.sign ? silentLooks + 1 : 0;
+    last = { pid, sign };
+    // Our own pid was that of a process before us.
+    const isGone = silentLooks > (pid !== process.pid && runs(pid) ? SILENT_AFTER_LOOKS : GONE_AFTER_LOOKS);
     if (isGone) removeOf(path, pid);
     else if (waitsFor === undefined && pid !== undefined) onWait?.((waitsFor = pid));
     await delay(LOOK_EVERY_MS);
@@ -64,14 +70,14 @@ function claim(path) {
   }
 }
 
-/** Says which process acts, if that is known, and how far its last sign of life is from now: the clock may have been set back. */
+/** Says which process acts, if that is known, and its last sign of life, by its own clock. */
 function holderOf(path) {
   try {
     const pid = Number(readFileSync(path, 'utf8'));
-    return { pid: pid === 0 ? undefined : pid, silentMs: Math.abs(Date.now() - statSync(path).mtimeMs) };
+    return { pid: pid === 0 ? undefined : pid, sign: statSync(path).mtimeMs };
   } catch {
     // It has just been released.
-    return { pid: undefined, silentMs: 0 };
+    return { pid: undefined, sign: undefined };
   }
 }
 

@@ -28,16 +28,29 @@ function installedPackages(root) {
   }
 }
 
+/** The C library of a Linux, as npm names it. */
+function libcOfThis() {
+  if (process.platform !== 'linux') return undefined;
+  // Otherwise the report looks up the names of all connections.
+  process.report.excludeNetwork = true;
+  return process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
+}
+
 /** Whether npm has installed what the lockfile asks for. So an install by hand counts as well. */
 function matchesLockfile(root) {
   const there = installedPackages(root);
   if (there === undefined) return false;
   const asked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  return Object.entries(asked).every(([path, { version, optional, devOptional }]) => {
+  const ours = { os: process.platform, cpu: process.arch, libc: libcOfThis() };
+  // Those that name no platform may be needed by one of another platform only.
+  const isForUs = ({ os, cpu, libc }) =>
+    Boolean(os || cpu) &&
+    Object.entries({ os, cpu, libc }).every(([what, names]) => names?.includes(ours[what]) ?? true);
+  return Object.entries(asked).every(([path, wants]) => {
     if (path === '') return true;
-    // Of the optional ones npm takes those that are for this platform.
-    if (there[path] === undefined) return Boolean(optional || devOptional);
-    return there[path].version === version;
+    // Of the optional ones npm takes those that are for this platform. The folder may have been filled on another one.
+    if (there[path] === undefined) return Boolean(wants.optional || wants.devOptional) && !isForUs(wants);
+    return there[path].version === wants.version;
   });
 }
 
@@ -62,8 +75,11 @@ export async function installDependencies(root) {
   // Of the last install. This one may be cut short, and then another lockfile must not find its own there.
   for (const file of [stampOf(root), installedOf(root)]) rmSync(file, { force: true });
   // Not `npm ci`: that refuses a lockfile without the builds for other platforms of which a registry has no copy. This
-  // takes the lockfile's versions all the same, and leaves the file alone. The build needs the development ones too.
-  await runTool('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'], {
+  // takes the lockfile's versions all the same, and leaves the file alone. The build needs the development ones too, and
+  // the optional ones, which are the programs for this platform.
+  const included = ['--include=dev', '--include=optional'];
+  // `npm run -s` silences the npm that it starts, too, and then nothing says why that failed.
+  await runTool('npm', ['install', '--no-save', ...included, '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     advice: 'Check that the npm registry can be reached, then run the command again.',
   });

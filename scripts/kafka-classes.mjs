@@ -4,9 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeDraft } from './draft.mjs';
 import { kafkaClasses, kafkaJarsDir } from './kafka-jars.mjs';
-import { javaCommand } from './prerequisites.mjs';
+import { javaCommand, javaEnvironment } from './prerequisites.mjs';
 import { runTool, spawnWithUs, StepError } from './run-tool.mjs';
 
+// Relative to the broker's working directory. Java reads settings as Latin-1, so the path of a checkout may not be in them.
+const PROPERTIES = 'server.properties';
+const RECORDS = 'records';
+const CLASSES = 'classes.jsa';
 const ADVICE = 'Check that Java 17 or later works, then run the command again.';
 const START_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 50;
@@ -49,7 +53,7 @@ export async function archiveKafkaClasses(root) {
   const draft = makeDraft(join(root, '.cache'), 'archiving');
   try {
     await runBroker(draft, join(kafkaJarsDir(root), '*'));
-    const classes = join(draft, 'classes.jsa');
+    const classes = join(draft, CLASSES);
     if (!existsSync(classes)) throw new StepError('This Java keeps no archive of classes.');
     renameSync(classes, kafkaClasses(root));
   } catch (error) {
@@ -66,7 +70,6 @@ export async function archiveKafkaClasses(root) {
  */
 async function runBroker(directory, classPath) {
   const [port, controllerPort] = [await freePort(), await freePort()];
-  const propertiesFile = join(directory, 'server.properties');
   const settings = {
     'process.roles': 'broker,controller',
     'node.id': 1,
@@ -75,23 +78,25 @@ async function runBroker(directory, classPath) {
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
-    'log.dirs': join(directory, 'records').replaceAll('\\', '\\\\'),
+    'log.dirs': RECORDS,
   };
   writeFileSync(
-    propertiesFile,
+    join(directory, PROPERTIES),
     Object.entries(settings)
       .map(([name, value]) => `${name}=${value}\n`)
       .join(''),
   );
-  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAAAAAAAAAAAAAAA', '-c', propertiesFile];
+  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAAAAAAAAAAAAAAA', '-c', PROPERTIES];
   await runTool(javaCommand(), ['-XX:TieredStopAtLevel=1', '-cp', classPath, ...format], {
     cwd: directory,
+    env: javaEnvironment(),
     advice: ADVICE,
   });
-  const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${join(directory, 'classes.jsa')}`];
-  const command = [javaCommand(), ...flags, '-cp', classPath, 'kafka.Kafka', propertiesFile];
+  const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${CLASSES}`];
+  const command = [javaCommand(), ...flags, '-cp', classPath, 'kafka.Kafka', PROPERTIES];
   const broker = spawnWithUs('sh', ['-c', WITH_US, 'sh', ...command], {
     cwd: directory,
+    env: javaEnvironment(),
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   broker.stdin.on('error', () => undefined);

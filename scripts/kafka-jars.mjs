@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeDraft } from './draft.mjs';
-import { checkMaven, mavenCommand } from './prerequisites.mjs';
+import { checkMaven, javaEnvironment, mavenCommand } from './prerequisites.mjs';
 import { runTool } from './run-tool.mjs';
 
 const POM = 'docker/kafka/pom.xml';
@@ -67,6 +67,7 @@ async function fetchInto(draft, root) {
   const goal = ['-B', '-q', '-f', join(root, POM), 'dependency:copy-dependencies'];
   await runTool(mavenCommand(), [...goal, '-DincludeScope=runtime', `-DoutputDirectory=${draft}`], {
     cwd: root,
+    env: javaEnvironment(),
     advice:
       'Check that Maven Central, or the mirror in ~/.m2/settings.xml, can be reached, then run the command again.',
   });

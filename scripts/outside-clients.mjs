@@ -38,12 +38,12 @@ export const OUTSIDE_VERSIONS = {
 
 /** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
 export const outsideClientPaths = (root) => ({
-  kafkaTools: join(root, `.cache/kafka-tools/kafka-tools-${kafkaVersion(root)}.jar`),
+  kafkaTools: join(root, `.cache/kafka-tools-${kafkaVersion(root)}/kafka-tools-${kafkaVersion(root)}.jar`),
   pythonPackages: join(root, '.cache/standardwebhooks-1.1.0'),
   pythonKafka: join(root, '.cache/confluent-kafka-2.12.2'),
   go: join(root, '.cache/go'),
   hadolint: join(root, '.cache/hadolint-2.15.1/bin/hadolint'),
-  kubernetesTools: join(root, '.cache/kubernetes-tools'),
+  kubernetesTools: join(root, `.cache/kubernetes-tools-${KUBERNETES_TOOLS.map(versionOf).join('-')}`),
   kubernetesSchemas: join(root, `.cache/kubernetes-schemas-${KUBERNETES_VERSION}`),
   mcpJudges: join(root, `.cache/mcp-judges-${MCP_JUDGES.map(versionOf).join('-')}`),
 });

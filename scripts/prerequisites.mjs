@@ -20,6 +20,11 @@ export function javaCommand(env = process.env) {
   return env.JAVA_HOME ? join(env.JAVA_HOME, 'bin', 'java') : 'java';
 }
 
+/** Without a locale of UTF-8, Java cannot open files whose paths have other letters than ASCII. */
+export function javaEnvironment(env = process.env) {
+  return { ...env, LC_ALL: 'C.UTF-8' };
+}
+
 /** The Maven to fetch Kafka with: MVN, else of M2_HOME or MAVEN_HOME, else of PATH. */
 export function mavenCommand(env = process.env) {
   const home = env.M2_HOME || env.MAVEN_HOME;
@@ -43,8 +48,8 @@ export async function checkJava(env = process.env) {
       major === undefined
         ? `Java ${JAVA_MAJOR} or later is needed for the embedded Kafka; ${java} cannot be run.`
         : `Java ${JAVA_MAJOR} or later is needed for the embedded Kafka; ${java} is Java ${major}.`,
-      '  Debian, Ubuntu:  apt-get install openjdk-17-jre-headless',
-      '  macOS:           brew install openjdk@17',
+      '  Debian, Ubuntu:  apt-get install openjdk-21-jre-headless (Debian 12: openjdk-17-jre-headless)',
+      '  macOS:           brew install --cask temurin',
       'or set JAVA_HOME, or set KAFKA_BROKERS to a Kafka of your own: then Java is not needed.',
     ].join('\n'),
   );

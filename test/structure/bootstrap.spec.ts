@@ -92,6 +92,31 @@ describe('the archive of the classes of Kafka', () => {
   });
 });
 
+describe('Kafka in a folder with letters that are not ASCII', () => {
+  const note = (): string => `echo "$LC_ALL" >> ${root}/locales`;
+  const locales = (): string => readFileSync(join(root, 'locales'), 'utf8');
+
+  it('is fetched by Maven in a locale of UTF-8', async () => {
+    mkdirSync(join(root, 'größe/docker/kafka'), { recursive: true });
+    writeFileSync(join(root, 'größe/docker/kafka/pom.xml'), '<project/>');
+    program('mvn', `case "$*" in --version) exit 0; esac\n${note()}`);
+    const { stderr } = await outputOf(
+      run('kafka-jars.mjs', 'fetchKafkaJars', "await fetchKafkaJars(root + '/größe');"),
+    );
+    expect(stderr).toBe('');
+    expect(locales()).toBe('C.UTF-8\n');
+  });
+
+  it('has its archive made in such a locale, with settings in ASCII', async () => {
+    program('java', `${note()}\ncase "$*" in *StorageTool*) cp server.properties ${root}; exit 0; esac\nexit 1`);
+    await outputOf(run('kafka-classes.mjs', 'archiveKafkaClasses', "await archiveKafkaClasses(root + '/größe');"));
+    expect(locales()).toBe('C.UTF-8\nC.UTF-8\n');
+    const settings = readFileSync(join(root, 'server.properties'), 'utf8');
+    expect(settings).toContain('log.dirs=records\n');
+    expect(settings).toMatch(/^[\x20-\x7e\n]*$/);
+  });
+});
+
 describe('a child that is being started', () => {
   it.each([
     ['run-tool.mjs', 'spawnWithUs', "spawnWithUs('sleep', ['60'], { stdio: 'ignore' })"],
@@ -157,6 +182,19 @@ describe('the preparation of a folder', () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
+  it('waits for another process whose last sign of life is old, as after the machine slept', async () => {
+    const holder = spawn('sleep', ['600']);
+    started.push(holder.pid!);
+    writeFileSync(join(root, 'preparing'), String(holder.pid));
+    const earlier = new Date(Date.now() - 3_600_000);
+    utimesSync(join(root, 'preparing'), earlier, earlier);
+    const second = turn("console.log('second')");
+    second.stdout!.once('data', () => {
+      rmSync(join(root, 'preparing'));
+    });
+    expect((await outputOf(second)).stdout).toBe(`waits for ${holder.pid}\nsecond\n`);
+  });
+
   it('goes on after one that was killed', async () => {
     const killed = turn(LONG);
     await hasBegun();
@@ -218,6 +256,47 @@ describe('the dependencies', () => {
   it('are not taken for whole when half of what npm writes down is there', async () => {
     writeFileSync(installed(), LOCK.slice(0, 20));
     expect(await areInstalled()).toBe('false');
+  });
+
+  const areInstalledWithout = (optional: object) => {
+    const { packages } = JSON.parse(LOCK) as { packages: object };
+    const missing = { version: '1.0.0', optional: true, ...optional };
+    writeFileSync(
+      join(root, 'package-lock.json'),
+      JSON.stringify({ packages: { ...packages, 'node_modules/b': missing } }),
+    );
+    return areInstalled();
+  };
+  const here = { os: [process.platform], cpu: [process.arch] };
+
+  it.each([
+    ['another system', { os: ['aix'] }],
+    ['another processor', { ...here, cpu: ['mips'] }],
+    ['another C library', { ...here, libc: ['another'] }],
+    ['no platform', {}],
+  ])('are whole without an optional package for %s', async (_, platform) => {
+    expect(await areInstalledWithout(platform)).toBe('true');
+  });
+
+  it.each([
+    ['this system', { os: [process.platform] }],
+    ['this platform', here],
+  ])('are not whole without an optional package for %s', async (_, platform) => {
+    expect(await areInstalledWithout(platform)).toBe('false');
+  });
+
+  it('are installed with the optional ones, whatever npm is set to', async () => {
+    program('npm', `echo "$@" > ${root}/npm`);
+    await outputOf(run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);'));
+    expect(readFileSync(join(root, 'npm'), 'utf8')).toContain(' --include=optional ');
+  });
+
+  it('are reported with the reason of npm when they cannot be installed, also to npm run -s', async () => {
+    program('npm', 'case "$*" in *--loglevel=error*) echo "npm error no space left" >&2; esac\nexit 1');
+    const { stderr } = await outputOf(
+      run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);'),
+    );
+    expect(stderr).toContain('npm error no space left');
   });
 
   it('count where only another user may write beside them', async () => {

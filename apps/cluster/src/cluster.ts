@@ -70,12 +70,12 @@ export class Cluster {
     setMaxListeners(0, signal);
     const dataDir = resolve(options.dataDir);
     const logsDir = join(dataDir, 'logs');
-    // Removes the logs of the last run.
-    rmSync(logsDir, { recursive: true, force: true });
-    mkdirSync(logsDir, { recursive: true });
     const { kafka, postgres } = await startServers({ ...options, dataDir });
     const sets: StageSet[] = [];
     try {
+      // Removes the logs of the last run. The servers run, so no other cluster writes into them.
+      rmSync(logsDir, { recursive: true, force: true });
+      mkdirSync(logsDir, { recursive: true });
       const environment: Environment = {
         ...(await embeddedEnvironment(options.environment, dataDir)),
         KAFKA_BROKERS: kafka.brokers,

@@ -1,3 +1,4 @@
+import { shellWord } from '#libs/runtime';
 import { ORDERS_HELP } from './order.js';
 import { statusTable, type StatusRow } from './status-table.js';
 
@@ -18,11 +19,13 @@ export function readyText(
     `  logs           ${o.dataDir}/logs`,
     '',
     '  Try in another terminal:',
-    `    export DATA_DIR=${o.dataDir}`,
-    '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
-    '    npm run -s gapless -- emit      # emits an event',
-    '    npm run -s gapless -- verify    # every org’s sequence, and the feed against the log',
-    '    kill -9 <pid>                   # of any process above: it is started again',
+    `    export DATA_DIR=${shellWord(o.dataDir)}`,
+    '    npm run -s receiver',
+    '    npm run -s gapless -- emit',
+    '    npm run -s gapless -- verify',
+    '',
+    '  The receiver registers an endpoint and prints what it is pushed. emit emits an event, verify checks the sequence',
+    '  of every organization, and the feed against the log. A process above that you kill (kill -9) is started again.',
     '',
     '  Type here:',
     ...ORDERS_HELP.split('\n').map((line) => `    ${line}`),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { shellWord } from '#libs/runtime';
 import { ConsumerError } from './consumer-error.js';
 
 /** The content of `DATA_DIR/credentials.json` (contract 11): the address of Gapless, and the keys to use. */
@@ -36,4 +37,10 @@ export async function readCredentials(path: string): Promise<Credentials | undef
 /** Returns the path of the credentials that `npm start` writes. */
 export function credentialsPath(dataDir: string | undefined): string {
   return resolve(join(dataDir?.trim() || '.data', 'credentials.json'));
+}
+
+/** Returns the command that emits an event to the Gapless of these credentials. */
+export function emitCommand(dataDir: string | undefined): string {
+  const setting = dataDir?.trim() ? `DATA_DIR=${shellWord(resolve(dataDir.trim()))} ` : '';
+  return `${setting}npm run -s gapless -- emit`;
 }

@@ -1,10 +1,9 @@
-import { resolve } from 'node:path';
 import { ApiError, FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
 import { ConsumerError } from './consumer-error.js';
 import { consumerProgram, type ConsumerOptions } from './consumer-options.js';
 import { memoryState, postgresState, type ConsumerState } from './consumer-state.js';
 import { Consumption } from './consumption.js';
-import { credentialsPath, readCredentials, type Credentials } from './credentials.js';
+import { credentialsPath, emitCommand, readCredentials, type Credentials } from './credentials.js';
 import { EventPrinter } from './event-printer.js';
 import { Registration } from './registration.js';
 import { takingPushes } from './taking-pushes.js';
@@ -142,9 +141,7 @@ async function registered(
   print(
     `Registered as endpoint ${endpoint.id} for ${events.length === 1 ? events[0] : `${events.length} event types`}.`,
   );
-  const dataDir = process.env['DATA_DIR']?.trim() ?? '';
-  const setting = dataDir === '' ? '' : `DATA_DIR=${resolve(dataDir)} `;
-  print(`To emit an event, in another terminal: ${setting}npm run -s gapless -- emit`);
+  print(`To emit an event, in another terminal: ${emitCommand(process.env['DATA_DIR'])}`);
   print('Ctrl-C ends this and deletes the endpoint.\n');
   await aborted(interrupted);
   try {

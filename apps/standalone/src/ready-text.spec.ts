@@ -17,6 +17,12 @@ describe('the text of a start', () => {
     );
   });
 
+  // A zsh takes them, and what follows, for arguments.
+  it('has no comments in its commands', () => {
+    const data = { path: '/srv/gapless', isNamed: true };
+    expect([readyText(URL, config, data), serversText(data)].join('')).not.toContain('#');
+  });
+
   it('names no folder that the commands find by themselves, or do not need', () => {
     expect(readyText(URL, config, { path: '/here/.data', isNamed: false })).not.toContain('DATA_DIR');
     expect(serversText({ path: '/here/.data', isNamed: false })).not.toContain('DATA_DIR');

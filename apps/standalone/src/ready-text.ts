@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '#libs/runtime';
+import { shellWord, type Config } from '#libs/runtime';
 
 /** What endpoints may be. */
 type Rules = Pick<Config, 'allowHttpUrls' | 'allowedPrivateNetworks'>;
@@ -35,9 +35,11 @@ export function readyText(url: string, config: Rules, data: DataFolder | null): 
     '',
     '  Try in another terminal:',
     ...(data === null ? [] : dataDirLines(data)),
-    '    npm run -s receiver             # registers an endpoint and prints what it is pushed',
-    '    npm run -s gapless -- emit      # emits an event',
-    '    npm run -s gapless -- tail      # follows the log',
+    '    npm run -s receiver',
+    '    npm run -s gapless -- emit',
+    '    npm run -s gapless -- tail',
+    '',
+    '  The receiver registers an endpoint and prints what it is pushed. emit emits an event, tail follows the log.',
     '',
     '  Ctrl-C stops everything.',
     '',
@@ -55,7 +57,9 @@ export function serversText(data: DataFolder): string {
     '',
     '  In another terminal:',
     ...dataDirLines(data),
-    '    npm run -s gapless -- repair    # shows what Kafka or Postgres lost',
+    '    npm run -s gapless -- repair',
+    '',
+    '  repair shows what Kafka or Postgres lost.',
     '',
     '  Ctrl-C stops them.',
     '',
@@ -64,10 +68,5 @@ export function serversText(data: DataFolder): string {
 
 /** The line that other commands need before they find the folder. */
 function dataDirLines({ path, isNamed }: DataFolder): readonly string[] {
-  return isNamed ? [`    export DATA_DIR=${quoted(path)}`] : [];
-}
-
-/** Returns a path as a shell takes it. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return isNamed ? [`    export DATA_DIR=${shellWord(path)}`] : [];
 }

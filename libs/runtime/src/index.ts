@@ -9,6 +9,7 @@ export * from './networks/index.js';
 export * from './random-pool.js';
 export * from './regularly.js';
 export * from './settings/index.js';
+export * from './shell-word.js';
 export * from './stages.js';
 export * from './start-step.js';
 export * from './stop-signal.js';

@@ -67,9 +67,9 @@ function kustomizeUpgrade(): string {
 /** Returns the commands that replace one stage after the other. Those that come later keep the old version. */
 function helmUpgrade(): string {
   return codeBlock(
-    UPGRADE_ORDER.map((stage, place) => {
+    UPGRADE_ORDER.map((_, place) => {
       const later = UPGRADE_ORDER.slice(place + 1).map((name) => `stages.${name}.tag=$old`);
-      return ['upgrade', ...(later.length === 0 ? [] : ['--set', later.join()]), `# ${stage}`].join(' ');
+      return ['upgrade', ...(later.length === 0 ? [] : ['--set', later.join()])].join(' ');
     }),
   );
 }

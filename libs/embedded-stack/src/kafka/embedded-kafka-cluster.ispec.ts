@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -64,6 +64,17 @@ describe('a cluster of three nodes', () => {
       expect(await inSync()).toBe(NODES);
     }, patience);
     await eventually(() => write('with all'), patience);
+  });
+
+  it('keeps their ports for them when a second one is started on its directory', async () => {
+    const ports = () =>
+      cluster.nodes.flatMap(({ id }) =>
+        ['kafka.port', 'controller.port'].map((name) => readFileSync(join(dataDir, `kafka-${id}`, name), 'utf8')),
+      );
+    const before = ports();
+    const second = startEmbeddedKafkaCluster({ dataDir, nodes: NODES, log: () => undefined });
+    await expect(second).rejects.toThrow(`${dataDir} is in use by Gapless, process ${process.pid}.`);
+    expect(ports()).toEqual(before);
   });
 
   it('takes writes while one of them is killed, and has it back on its port and with its records', async () => {

@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path';
 import { textKeptIn } from '#libs/runtime';
 import { quietPort, rememberedPort, rememberPort } from '../servers/free-port.js';
 import { newKafkaClusterId } from './kafka-cluster-id.js';
-import { runKafkaNode, type KafkaMembership } from './kafka-node.js';
+import { KAFKA_STOP_STEPS, runKafkaNode, type KafkaMembership } from './kafka-node.js';
 import type { RunningServer } from '../servers/run-server.js';
+import { freeClaim } from '../servers/server-claim.js';
 
 /** One node of a cluster, both broker and controller. It keeps its address and its records while it is stopped. */
 export interface EmbeddedKafkaNode {
@@ -140,6 +141,7 @@ export async function startEmbeddedKafkaCluster(o: {
 }): Promise<EmbeddedKafkaCluster> {
   const dataDir = resolve(o.dataDir);
   mkdirSync(dataDir, { recursive: true });
+  await clearNodes(dataDir, o.log);
   const clusterId = textKeptIn(join(dataDir, 'kafka-cluster.id'), newKafkaClusterId);
   const plans = await planNodes(dataDir, o.nodes);
   const peers = plans.map(({ nodeId, controllerPort }) => ({ nodeId, controllerPort }));
@@ -181,6 +183,18 @@ export async function startEmbeddedKafkaCluster(o: {
   }
   isUp = true;
   return { brokers: nodes.map(({ broker }) => broker).join(','), nodes, stop };
+}
+
+/**
+ * Stops the nodes of a killed Gapless, so that their ports are free again.
+ * @throws DataDirInUseError before anything is written, such as a port that the nodes of a running Gapless need again
+ */
+async function clearNodes(dataDir: string, log: (line: string) => void): Promise<void> {
+  await Promise.all(
+    nodeDirectories(dataDir).map((directory) =>
+      freeClaim({ name: 'Kafka', pidFile: join(directory, 'kafka.pid'), dataDir, stopSteps: KAFKA_STOP_STEPS, log }),
+    ),
+  );
 }
 
 interface NodePlan {

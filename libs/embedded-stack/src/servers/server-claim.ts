@@ -24,30 +24,22 @@ export class DataDirInUseError extends OperatorError {
   override readonly name = 'DataDirInUseError';
 }
 
-/**
- * Claims a server's directory. It first stops a server that a killed Gapless left behind.
- * @throws DataDirInUseError when the Gapless that holds the claim still runs
- */
-export async function claimServer(o: {
+/** A server's directory that is to be claimed. */
+interface ClaimPlan {
   readonly name: string;
   readonly pidFile: string;
   readonly dataDir: string;
   readonly stopSteps: StopSteps;
   readonly log: (line: string) => void;
-}): Promise<ServerClaim> {
+}
+
+/**
+ * Claims a server's directory. It first stops a server that a killed Gapless left behind.
+ * @throws DataDirInUseError when the Gapless that holds the claim still runs
+ */
+export async function claimServer(o: ClaimPlan): Promise<ServerClaim> {
   const owner = identifyProcess(process.pid) ?? { pid: process.pid, started: 'unknown' };
-  while (!createExclusively(o.pidFile, { owner })) {
-    const onLeftover = (server: ProcessIdentity): void => {
-      o.log(`${o.name} of a killed Gapless still runs (process ${server.pid}); stopping it first`);
-    };
-    if (await endLeftover(o.pidFile, o.stopSteps, onLeftover)) continue;
-    const holder = readRecord(o.pidFile)?.owner.pid;
-    if (holder === undefined) continue;
-    throw new DataDirInUseError(
-      `${o.dataDir} is in use by Gapless, process ${holder}. ` +
-        `Stop that one (kill ${holder}), or set DATA_DIR to another directory.`,
-    );
-  }
+  while (!createExclusively(o.pidFile, { owner })) await freeClaim(o);
   let isReleased = false;
   return {
     record(server) {
@@ -61,6 +53,23 @@ export async function claimServer(o: {
       isReleased = true;
     },
   };
+}
+
+/**
+ * Stops the server that a killed Gapless left behind, and drops the claim on it.
+ * @throws DataDirInUseError when the Gapless that holds the claim still runs
+ */
+export async function freeClaim(o: ClaimPlan): Promise<void> {
+  const onLeftover = (server: ProcessIdentity): void => {
+    o.log(`${o.name} of a killed Gapless still runs (process ${server.pid}); stopping it first`);
+  };
+  if (await endLeftover(o.pidFile, o.stopSteps, onLeftover)) return;
+  const holder = readRecord(o.pidFile)?.owner.pid;
+  if (holder === undefined) return;
+  throw new DataDirInUseError(
+    `${o.dataDir} is in use by Gapless, process ${holder}. ` +
+      `Stop that one (kill ${holder}), or set DATA_DIR to another directory.`,
+  );
 }
 
 /**

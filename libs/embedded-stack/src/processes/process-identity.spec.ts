@@ -1,0 +1,32 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { identifyProcess } from './process-identity.js';
+
+let directory: string;
+const { platform } = process;
+const { PATH, TZ } = process.env;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gapless-ps-'));
+});
+
+afterEach(() => {
+  Object.defineProperty(process, 'platform', { value: platform });
+  process.env['PATH'] = PATH;
+  if (TZ === undefined) delete process.env['TZ'];
+  else process.env['TZ'] = TZ;
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describe('identifyProcess', () => {
+  it('asks ps for the start time in UTC, so that a change of the time zone leaves it alone', () => {
+    writeFileSync(join(directory, 'ps'), '#!/bin/sh\necho "S in $TZ"\n');
+    chmodSync(join(directory, 'ps'), 0o755);
+    process.env['PATH'] = `${directory}:${PATH ?? ''}`;
+    process.env['TZ'] = 'Europe/Berlin';
+    Object.defineProperty(process, 'platform', { value: 'darwin' });
+    expect(identifyProcess(4711)).toEqual({ pid: 4711, started: 'in UTC' });
+  });
+});
