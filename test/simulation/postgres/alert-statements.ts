@@ -77,9 +77,20 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'lock waiting',
     domain: 'alerts',
-    sign: /as concerned\(o, c\)/,
+    sign: /as concerned\(o, c, r\)/,
     act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'concerned').flatMap(({ o, c }) => {
+      statement.rowsOf(parameters, 'concerned').flatMap(({ o, c, r }) => {
+        const row = tables.waiting.get(`${String(o)}/${String(c)}`);
+        if (row === undefined) return [];
+        return [{ ...asSelected(row), snapshot: null, bytes: r === true ? row.snapshot.length : 0 }];
+      }),
+  },
+  {
+    name: 'read snapshots',
+    domain: 'alerts',
+    sign: /as changed\(o, c\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'changed').flatMap(({ o, c }) => {
         const row = tables.waiting.get(`${String(o)}/${String(c)}`);
         return row === undefined ? [] : [asSelected(row)];
       }),
@@ -116,6 +127,11 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
           widget_id: w as WidgetId | null,
           snapshot: String(n),
         });
+      }
+      for (const { o, c, s, g } of statement.rowsOf(parameters, 'marked')) {
+        const row = tables.waiting.get(`${String(o)}/${String(c)}`);
+        if (row === undefined) continue;
+        tables.waiting.set(`${String(o)}/${String(c)}`, { ...row, seq: Number(s), stage: Number(g) as AlertStage });
       }
       for (const { o, c } of statement.rowsOf(parameters, 'gone')) tables.waiting.delete(`${String(o)}/${String(c)}`);
       for (const { o, s, d } of statement.rowsOf(parameters, 'counted')) {
