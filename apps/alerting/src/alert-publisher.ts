@@ -12,7 +12,7 @@ import {
 } from '#libs/kafka-log';
 import { alertEventRecord, alertIdIn, staffAlertRecord } from './alert-records.js';
 
-/** Alerts published in one transaction, usually a few hundred kilobytes. */
+/** The most alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
 /** The most that the clocks of the processes that raise and write an alert may differ. */
 const CLOCK_SKEW_MS = 600_000;
@@ -46,9 +46,9 @@ export class AlertPublisher {
     let published = 0;
     for (;;) {
       const options = { limit: BATCH, nowMs: this.use.clock.now(), logTopic: this.use.topics.log };
-      const count = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
+      const { count, hasMore } = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
       published += count;
-      if (count < BATCH || signal?.aborted === true) return published;
+      if (!hasMore || signal?.aborted === true) return published;
     }
   }
 

@@ -24,9 +24,11 @@ function aSweepWithoutEnd(published: () => void): Sweep {
           (_, nth) => foldConversation(undefined, handedOff({ conversation: nth, seq: nth }), null).waiting!,
         );
         const [{ orgId }] = waiting as [(typeof waiting)[number]];
-        return Promise.resolve([
-          { orgId, partition: 0, queue: { depth: limit, waiting }, settings: DEFAULT_LIVE_CHAT_SETTINGS },
-        ]);
+        const queue = { depth: limit, waiting };
+        return Promise.resolve({
+          queues: [{ orgId, partition: 0, queue, settings: DEFAULT_LIVE_CHAT_SETTINGS }],
+          full: [0],
+        });
       },
       claim: (claims: readonly AlertClaim[]) =>
         Promise.resolve(new Set(claims.flatMap(({ alerts }) => alerts.map(({ eventId }) => eventId)))),

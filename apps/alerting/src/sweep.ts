@@ -5,7 +5,7 @@ import type { Metrics } from '#libs/telemetry';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
-/** Conversations that are decided about at a time, in equal parts by partition. */
+/** The most conversations that are decided about at a time, in equal parts by partition. */
 const BATCH = 500;
 
 export interface SweepDependencies {
@@ -97,16 +97,11 @@ export class Sweep {
   ): Promise<{ readonly raised: ReadonlySet<EventId>; readonly full: readonly number[] }> {
     const share = Math.ceil(BATCH / partitions.length);
     const due = await this.use.claims.due(partitions, nowMs, share);
-    const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
+    const claims = due.queues.flatMap((queue) => this.#decide(queue, nowMs));
     const raised = await this.use.claims.claim(claims);
     this.#report(claims, raised);
-    const counts = new Map<number, number>();
-    for (const { partition, queue } of due) {
-      counts.set(partition, (counts.get(partition) ?? 0) + queue.waiting.length);
-    }
     // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
-    const full = raised.size === 0 ? [] : [...counts].filter(([, count]) => count >= share).map(([one]) => one);
-    return { raised, full };
+    return { raised, full: raised.size === 0 ? [] : due.full };
   }
 
   #isRaisedTo(partition: number, atMs: number): boolean {

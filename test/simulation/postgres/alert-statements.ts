@@ -33,14 +33,18 @@ function unpublished(tables: Tables, partitions: unknown): readonly AlertRow[] {
     );
 }
 
-/** Keeps so many rows of each partition. */
-function within(limit: number): (row: WaitingRow) => boolean {
-  const counts = new Map<number, number>();
-  return ({ log_partition: partition }) => {
-    const count = (counts.get(partition) ?? 0) + 1;
-    counts.set(partition, count);
-    return count <= limit;
-  };
+/** Keeps so many rows of each partition, and says how many there are. */
+function within(limit: number, rows: readonly WaitingRow[]): readonly (WaitingRow & { readonly found: number })[] {
+  const kept = new Map<number, WaitingRow[]>();
+  for (const row of rows) {
+    const ofPartition = kept.get(row.log_partition) ?? [];
+    if (ofPartition.length < limit) ofPartition.push(row);
+    kept.set(row.log_partition, ofPartition);
+  }
+  return rows.flatMap((row) => {
+    const ofPartition = kept.get(row.log_partition) ?? [];
+    return ofPartition.includes(row) ? [{ ...row, found: ofPartition.length }] : [];
+  });
 }
 
 /** The queues of waiting conversations, and the alerts. */
@@ -152,23 +156,24 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
     name: 'due alerts',
     domain: 'alerts',
     sign: /where due_at <= to_timestamp\(\$1 \/ 1000\.0\)/,
-    act: (tables, _statement, [nowMs, partitions, limit]) =>
-      tables.waiting
+    act: (tables, _statement, [nowMs, partitions, limit]) => {
+      const due = tables.waiting
         .values()
         .filter((row) => dueMs(row) <= Number(nowMs) && (partitions as readonly number[]).includes(row.log_partition))
-        .sort((one, other) => dueMs(one) - dueMs(other))
-        .filter(within(Number(limit)))
-        .map((row) => {
-          const queue = tables.queues.get(row.org_id);
-          return {
-            ...asSelected(row),
-            depth: queue?.waiting ?? 0,
-            first_alert_seconds: queue?.first_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.firstAlertSeconds,
-            second_alert_seconds: queue?.second_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.secondAlertSeconds,
-            staff_alerts_enabled: true,
-            staff_alert_emails: [],
-          };
-        }),
+        .toSorted((one, other) => dueMs(one) - dueMs(other));
+      return within(Number(limit), due).map(({ found, ...row }) => {
+        const queue = tables.queues.get(row.org_id);
+        return {
+          ...asSelected(row),
+          found,
+          depth: queue?.waiting ?? 0,
+          first_alert_seconds: queue?.first_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.firstAlertSeconds,
+          second_alert_seconds: queue?.second_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.secondAlertSeconds,
+          staff_alerts_enabled: true,
+          staff_alert_emails: [],
+        };
+      });
+    },
   },
   {
     name: 'next thresholds',
@@ -238,8 +243,9 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
       unpublished(tables, partitions)
         .toSorted((one, other) => one.raised_at_ms - other.raised_at_ms || one.stage - other.stage)
         .slice(0, Number(limit))
-        .map((row) => ({
+        .map((row, _nth, found) => ({
           ...row,
+          found: found.length,
           raised_at: new Date(row.raised_at_ms),
           data_json: row.data,
           folded_to: tables.offsets.get(offsetKey('alerting', topic, row.log_partition))?.next_offset ?? null,

@@ -1,5 +1,12 @@
 import { Module } from '@nestjs/common';
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store, type UnpublishedAlert } from '#libs/postgres';
+import {
+  AlertClaims,
+  AlertOutbox,
+  ChatQueueProjection,
+  Store,
+  type PublishedAlerts,
+  type UnpublishedAlert,
+} from '#libs/postgres';
 import {
   Appender,
   inboxRecord,
@@ -46,7 +53,7 @@ class DyingOutbox extends AlertOutbox {
     partitions: readonly number[],
     options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
-  ): Promise<number> {
+  ): Promise<PublishedAlerts> {
     return super.publish(partitions, options, async (alerts) => {
       await publish(alerts);
       throw new Error('killed');
