@@ -445,6 +445,7 @@ describe('mails of staff alerts', () => {
       '{outcome="sent"} 2',
       '{outcome="retry"} 4',
       '{outcome="exhausted"} 0',
+      '{outcome="untried"} 0',
     ]);
 
     const [first, second] = server.mails.toSorted((one, other) =>
