@@ -8,7 +8,7 @@ import { staffMail, type StaffMailContext } from './staff-mail.js';
 /** A mail that waited for a connection would lose a part of the time for which it is held. */
 const BATCH = CONNECTIONS;
 /** How long a mail is reserved for the process that sends it. Only a server that is slow at every step takes longer. */
-const HELD_MS = 120_000;
+const HELD_MS = 180_000;
 /** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
 const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;

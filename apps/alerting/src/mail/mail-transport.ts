@@ -1,7 +1,14 @@
 import type { StaffMail } from './staff-mail.js';
 
-/** A mail server that does not answer within this time counts as unreachable; the mail is tried again. */
-const TIMEOUT_MS = 10_000;
+/** How long a mail server may take, milliseconds. */
+export interface MailTimes {
+  /** Until it greets. A server that takes longer counts as unreachable. */
+  readonly connectMs: number;
+  /** Without a sign of life. Some check a mail for a minute before they take it, and a second try would be a second mail. */
+  readonly silentMs: number;
+}
+
+const TIMES: MailTimes = { connectMs: 10_000, silentMs: 120_000 };
 /** The mails that are sent at a time. */
 export const CONNECTIONS = 4;
 
@@ -9,6 +16,7 @@ export const CONNECTIONS = 4;
 export interface MailTransport {
   /** Resolves once the server has taken the mail for at least one of its recipients. */
   send(mail: StaffMail): Promise<void>;
+  /** Closes all connections. Mails under way fail. */
   close(): Promise<void>;
 }
 
@@ -37,7 +45,7 @@ function isWithoutStartTls(error: unknown): boolean {
  * Connects to the SMTP server of the url: `smtps://` uses TLS from the start, `smtp://` uses STARTTLS if it is offered.
  * With a password, the server must offer it: otherwise anyone on the way could remove the offer, and read the password.
  */
-export function createMailTransport(smtpUrl: string): MailTransport {
+export function createMailTransport(smtpUrl: string, times = TIMES): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
   const requiresTls = protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
   // Imported here, so that a process that sends no mails does not load it.
@@ -53,9 +61,9 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       // `MailRounds` alone decides whether a mail is sent again.
       maxRequeues: 0,
       idleTimeout: 5_000,
-      connectionTimeout: TIMEOUT_MS,
-      greetingTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
+      connectionTimeout: times.connectMs,
+      greetingTimeout: times.connectMs,
+      socketTimeout: times.silentMs,
       // Mails contain text from visitors, so no file or url in them is fetched.
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -74,7 +82,7 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       }
     },
     async close() {
-      (await opening).close();
+      (await opening).close({ force: true });
     },
   };
 }
