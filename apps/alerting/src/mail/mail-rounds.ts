@@ -2,13 +2,13 @@ import { mailRetryDelayMs, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
-import { CONNECTIONS, type MailTransport } from './mail-transport.js';
+import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
 /** A mail that waited for a connection would lose a part of the time for which it is held. */
 const BATCH = CONNECTIONS;
-/** How long a mail is reserved for the process that sends it. Only a server that is slow at every step takes longer. */
-const HELD_MS = 180_000;
+/** How long a mail is reserved for the process that sends it: longer than an attempt takes. */
+const HELD_MS = MAIL_TIMES.mailMs + 30_000;
 /** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
 const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;

@@ -6,9 +6,11 @@ export interface MailTimes {
   readonly connectMs: number;
   /** Without a sign of life. Some check a mail for a minute before they take it, and a second try would be a second mail. */
   readonly silentMs: number;
+  /** In all. A server that answers a byte at a time would keep a connection for good. */
+  readonly mailMs: number;
 }
 
-const TIMES: MailTimes = { connectMs: 10_000, silentMs: 120_000 };
+export const MAIL_TIMES: MailTimes = { connectMs: 10_000, silentMs: 120_000, mailMs: 150_000 };
 /** The mails that are sent at a time. */
 export const CONNECTIONS = 4;
 
@@ -45,7 +47,7 @@ function isWithoutStartTls(error: unknown): boolean {
  * Connects to the SMTP server of the url: `smtps://` uses TLS from the start, `smtp://` uses STARTTLS if it is offered.
  * With a password, the server must offer it: otherwise anyone on the way could remove the offer, and read the password.
  */
-export function createMailTransport(smtpUrl: string, times = TIMES): MailTransport {
+export function createMailTransport(smtpUrl: string, times = MAIL_TIMES): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
   const requiresTls = protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
   // Imported here, so that a process that sends no mails does not load it.
@@ -72,9 +74,15 @@ export function createMailTransport(smtpUrl: string, times = TIMES): MailTranspo
   return {
     async send(mail) {
       const transport = await opening;
+      const deadline = AbortSignal.timeout(times.mailMs);
       try {
-        await transport.sendMail({ ...mail, to: [...mail.to] });
+        // At the deadline, nodemailer closes the connection of the mail.
+        await transport.sendMail({ ...mail, to: [...mail.to], signal: deadline });
       } catch (error) {
+        if (deadline.aborted) {
+          const reason = `The mail server did not take the mail within ${times.mailMs / 1_000} s.`;
+          throw new Error(reason, { cause: error });
+        }
         if (!requiresTls || !isWithoutStartTls(error)) throw error;
         throw new Error('The mail server takes no STARTTLS, so the password was not sent. Use smtps://.', {
           cause: error,
