@@ -9,8 +9,8 @@ import { staffMail, type StaffMailContext } from './staff-mail.js';
 const BATCH = CONNECTIONS;
 /** How long a mail is reserved for the process that sends it: longer than an attempt takes. */
 const HELD_MS = MAIL_TIMES.mailMs + 30_000;
-/** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
-const LONGEST_WAIT_MS = 2 * 3_600_000;
+/** Longer than all attempts take, milliseconds. An older mail waited for processes that did not run, or comes from a backup. */
+export const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;
 const TOO_OLD = 'the alert is too old to be useful';
 /** The mails in the health of the process. */

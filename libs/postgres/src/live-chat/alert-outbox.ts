@@ -112,14 +112,14 @@ export class AlertOutbox {
   }
 
   /**
-   * Deletes alerts that are over and were raised before that time.
+   * Deletes published alerts that were raised before that time, also if their mails were never sent.
    * @returns the number of deleted alerts, at most `limit`
    */
   async prune(before: Date, limit: number): Promise<number> {
     const [outcome] = await this.store.query<{ pruned: number }>(
       `with old as (
          select org_id, event_id from alerts
-         where raised_at < $1 and published_at is not null and mail_state <> 'pending' order by raised_at limit $2
+         where raised_at < $1 and published_at is not null order by raised_at limit $2
        ), pruned as (
          delete from alerts a using old where a.org_id = old.org_id and a.event_id = old.event_id returning 1
        )
