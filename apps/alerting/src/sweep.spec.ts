@@ -36,7 +36,7 @@ function aSweepWithoutEnd(published: () => void): Sweep {
     publisher: {
       publish: (_partitions: readonly number[], raised: ReadonlySet<EventId>) => {
         published();
-        return Promise.resolve(raised.size);
+        return Promise.resolve({ count: raised.size, failures: new Map() });
       },
     } as unknown as AlertPublisher,
     mails: false,

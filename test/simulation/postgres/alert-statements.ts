@@ -24,13 +24,10 @@ function asSelected(row: WaitingRow) {
   };
 }
 
-function unpublished(tables: Tables, partitions: unknown): readonly AlertRow[] {
+function unpublished(tables: Tables, partition: unknown): readonly AlertRow[] {
   return tables.alerts
     .values()
-    .filter(
-      ({ published_at_ms, log_partition }) =>
-        published_at_ms === null && (partitions as readonly number[]).includes(log_partition),
-    );
+    .filter(({ published_at_ms, log_partition }) => published_at_ms === null && log_partition === partition);
 }
 
 /** Keeps so many rows of each partition, and says how many there are. */
@@ -232,16 +229,24 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'any unpublished',
     domain: 'alerts',
-    sign: /^\s*select 1 from alerts where published_at is null/,
-    act: (tables, _statement, [partitions]) => unpublished(tables, partitions).slice(0, 1),
+    sign: /where exists \(select from alerts where published_at is null/,
+    act: (tables, _statement, [partitions]) =>
+      (partitions as readonly number[])
+        .filter((partition) => unpublished(tables, partition).length > 0)
+        .map((partition) => ({ partition })),
   },
   {
     name: 'unpublished',
     domain: 'alerts',
-    sign: /from alerts where published_at is null and log_partition = any\(\$1::int\[\]\)\s+order by raised_at/,
-    act: (tables, _statement, [partitions, limit, topic]) =>
-      unpublished(tables, partitions)
-        .toSorted((one, other) => one.raised_at_ms - other.raised_at_ms || one.stage - other.stage)
+    sign: /from alerts where published_at is null and log_partition = \$1\s+order by is_logged, raised_at/,
+    act: (tables, _statement, [partition, limit, topic]) =>
+      unpublished(tables, partition)
+        .toSorted(
+          (one, other) =>
+            Number(one.is_logged) - Number(other.is_logged) ||
+            one.raised_at_ms - other.raised_at_ms ||
+            one.stage - other.stage,
+        )
         .slice(0, Number(limit))
         .map((row, _nth, found) => ({
           ...row,

@@ -55,23 +55,25 @@ const FROZEN_AFTER = '60s';
 export class AlertOutbox {
   constructor(private readonly store: Store) {}
 
-  /** Whether alerts of these partitions of the log wait to be published. */
-  async hasAny(partitions: readonly number[]): Promise<boolean> {
-    const rows = await this.store.prepared(
+  /** Returns those of the partitions of the log that have alerts which wait to be published. */
+  async waitingIn(partitions: readonly number[]): Promise<readonly number[]> {
+    const rows = await this.store.prepared<{ partition: number }>(
       'unpublished_alerts',
-      'select 1 from alerts where published_at is null and log_partition = any($1::int[]) limit 1',
+      `select p as partition from unnest($1::int[]) as asked(p)
+       where exists (select from alerts where published_at is null and log_partition = p)`,
       [partitions],
     );
-    return rows.length > 0;
+    return rows.map(({ partition }) => partition);
   }
 
   /**
-   * Calls `publish` with waiting alerts, in the order in which they were raised, and marks them as published. No other
-   * process can publish them meanwhile. If this process dies, the next one finds them unchanged. If they are large, it
-   * takes fewer than the limit, but at least one.
+   * Calls `publish` with waiting alerts of a partition of the log, and marks them as published. Those whose events
+   * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Otherwise
+   * they have the order in which they were raised. No other process can publish them meanwhile. If this process dies,
+   * the next one finds them unchanged. If they are large, it takes fewer than the limit, but at least one.
    */
   async publish(
-    partitions: readonly number[],
+    partition: number,
     options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
   ): Promise<PublishedAlerts> {
@@ -87,14 +89,14 @@ export class AlertOutbox {
            select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight,
              count(*) over () as found
            from (
-             select * from alerts where published_at is null and log_partition = any($1::int[])
-             order by raised_at, org_id, conversation_id, stage limit $2 for update skip locked
+             select * from alerts where published_at is null and log_partition = $1
+             order by is_logged, raised_at, org_id, conversation_id, stage limit $2 for update skip locked
            ) waiting
-           window place as (order by raised_at, org_id, conversation_id, stage rows unbounded preceding)
+           window place as (order by is_logged, raised_at, org_id, conversation_id, stage rows unbounded preceding)
          ) weighed
          where nth = 1 or weight <= $4
          order by nth`,
-        [partitions, options.limit, options.logTopic, PUBLISHED_BYTES],
+        [partition, options.limit, options.logTopic, PUBLISHED_BYTES],
       )) as Row[];
       if (rows.length === 0) return { count: 0, hasMore: false };
       await publish(rows.map(unpublishedAlertOf));
