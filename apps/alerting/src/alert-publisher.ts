@@ -1,5 +1,5 @@
 import type { Clock, EventId } from '#libs/domain';
-import type { AlertOutbox, UnpublishedAlert } from '#libs/postgres';
+import { isPostgresAway, type AlertOutbox, type UnpublishedAlert } from '#libs/postgres';
 import {
   readPartitions,
   REQUEST_BYTES,
@@ -12,8 +12,10 @@ import {
 } from '#libs/kafka-log';
 import { alertEventRecord, alertIdIn, staffAlertRecord } from './alert-records.js';
 
-/** Alerts published in one transaction, usually a few hundred kilobytes. */
+/** The most alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
+/** The partitions whose alerts are published at the same time. Each takes a connection to Postgres. */
+const AT_A_TIME = 4;
 /** The most that the clocks of the processes that raise and write an alert may differ. */
 const CLOCK_SKEW_MS = 600_000;
 
@@ -27,11 +29,30 @@ export interface AlertPublisherDependencies {
   readonly clock: Clock;
 }
 
+/** The outcome of a publication. */
+export interface Published {
+  readonly count: number;
+  /** The errors of the partitions whose alerts are left to a later publication. */
+  readonly failures: ReadonlyMap<number, unknown>;
+}
+
+/** What a partition of the staff alerts holds, as far as it was read. */
+interface WrittenAlerts {
+  readonly ids: Set<string>;
+  /** The time of the first record that was read, epoch milliseconds. */
+  sinceMs: number;
+  /** The offset up to which it was read. */
+  next: number;
+}
+
 /**
  * Publishes raised alerts: the event to the inbox, and the staff alert to its topic. A failed process may have
  * published an alert already. Such an alert gets only the records that the log or the staff alerts lack.
  */
 export class AlertPublisher {
+  /** The partitions that could not be published last. */
+  readonly #failing = new Set<number>();
+
   constructor(private readonly use: AlertPublisherDependencies) {}
 
   /**
@@ -39,61 +60,102 @@ export class AlertPublisher {
    *   there
    * @param raised the events of alerts that this process has just raised, so that no process can have published them
    * @param signal ends the work after the present batch
-   * @returns how many alerts were published
+   * @returns what was published. A partition that fails blocks no other one.
+   * @throws when Postgres cannot be reached
    */
-  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<number> {
-    if (raised.size === 0 && !(await this.use.outbox.hasAny(partitions))) return 0;
+  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<Published> {
+    const waiting = await this.use.outbox.waitingIn(partitions);
+    const failures = new Map<number, unknown>();
+    let count = 0;
+    for (const group of this.#inTurn(waiting)) {
+      const publish = async (partition: number) => {
+        try {
+          count += await this.#publishPartition(partition, raised, signal);
+          this.#failing.delete(partition);
+        } catch (error) {
+          if (isPostgresAway(error)) throw error;
+          this.#failing.add(partition);
+          failures.set(partition, error);
+        }
+      };
+      for (const outcome of await Promise.allSettled(group.map(publish))) {
+        if (outcome.status === 'rejected') throw outcome.reason;
+      }
+    }
+    return { count, failures };
+  }
+
+  /** Those that failed come last, each by itself: they may take long, and fail the requests that they share. */
+  *#inTurn(partitions: readonly number[]): Generator<readonly number[]> {
+    const others = partitions.filter((partition) => !this.#failing.has(partition));
+    const failing = partitions.filter((partition) => this.#failing.has(partition));
+    for (let from = 0; from < others.length; from += AT_A_TIME) yield others.slice(from, from + AT_A_TIME);
+    for (const partition of failing) yield [partition];
+  }
+
+  async #publishPartition(partition: number, raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<number> {
+    const { outbox, clock, topics } = this.use;
+    const written: WrittenAlerts = { ids: new Set(), sinceMs: Infinity, next: 0 };
     let published = 0;
     for (;;) {
-      const options = { limit: BATCH, nowMs: this.use.clock.now(), logTopic: this.use.topics.log };
-      const count = await this.use.outbox.publish(partitions, options, (alerts) => this.#write(alerts, raised));
+      const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
+      const { count, hasMore } = await outbox.publish(partition, options, (alerts) =>
+        this.#write(partition, alerts, raised, written),
+      );
       published += count;
-      if (count < BATCH || signal?.aborted === true) return published;
+      if (!hasMore || signal?.aborted === true) return published;
     }
   }
 
-  async #write(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
+  async #write(
+    partition: number,
+    alerts: readonly UnpublishedAlert[],
+    raised: ReadonlySet<EventId>,
+    written: WrittenAlerts,
+  ): Promise<void> {
     const { appender, topics } = this.use;
     // A second copy does no harm: the sequencer drops an id that the log or an earlier inbox record has.
     const events = appender.append(
       alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
     );
+    const staffAlerts = alerts
+      .filter(({ tellsStaff }) => tellsStaff)
+      .toSorted((one, other) => one.raisedAtMs - other.raisedAtMs);
     // Neither waits for the other. Both have ended when the alerts are marked, or left to another process.
-    for (const outcome of await Promise.allSettled([events, this.#writeStaffAlerts(alerts, raised)])) {
+    const both = [events, this.#writeStaffAlerts(partition, staffAlerts, raised, written)];
+    for (const outcome of await Promise.allSettled(both)) {
       if (outcome.status === 'rejected') throw outcome.reason;
     }
   }
 
-  async #writeStaffAlerts(alerts: readonly UnpublishedAlert[], raised: ReadonlySet<EventId>): Promise<void> {
-    const { topics } = this.use;
-    const staffAlerts = alerts.filter(({ tellsStaff }) => tellsStaff);
-    const uncertain = staffAlerts.filter(({ eventId }) => !raised.has(eventId));
-    const written = await this.#alreadyWritten(uncertain);
-    const missing = staffAlerts.filter(({ alertId }) => !written.has(alertId));
-    for (const partition of new Set(missing.map((alert) => alert.partition))) {
-      const records = missing.filter((alert) => alert.partition === partition).map(staffAlertRecord);
-      for (const stretch of stretchesOf(records, { bytes: REQUEST_BYTES })) {
-        await this.use.writer.write(topics.staffAlerts, partition, stretch);
-      }
+  async #writeStaffAlerts(
+    partition: number,
+    alerts: readonly UnpublishedAlert[],
+    raised: ReadonlySet<EventId>,
+    written: WrittenAlerts,
+  ): Promise<void> {
+    const { topics, writer } = this.use;
+    const uncertain = alerts.filter(({ eventId }) => !raised.has(eventId));
+    if (uncertain.length > 0) await this.#readWritten(partition, uncertain, written);
+    const missing = alerts.filter(({ alertId }) => !written.ids.has(alertId));
+    for (const stretch of stretchesOf(missing.map(staffAlertRecord), { bytes: REQUEST_BYTES })) {
+      await writer.write(topics.staffAlerts, partition, stretch);
     }
   }
 
-  /** Returns the ids of the alerts in the topic, from the time of the earliest of these alerts on. */
-  async #alreadyWritten(alerts: readonly UnpublishedAlert[]): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    if (alerts.length === 0) return found;
+  /** Reads on in the topic, from the time of the earliest of these alerts on. Ids that were found before are kept. */
+  async #readWritten(partition: number, alerts: readonly UnpublishedAlert[], written: WrittenAlerts): Promise<void> {
     const { connection, positions, topics } = this.use;
-    const earliestMs = Math.min(...alerts.map(({ raisedAtMs }) => raisedAtMs));
-    const starts = await positions.endsBefore(topics.staffAlerts, earliestMs - CLOCK_SKEW_MS);
-    const stretches = [...new Set(alerts.map(({ partition }) => partition))].map((partition) => ({
-      topic: topics.staffAlerts,
-      partition,
-      from: starts.get(partition) ?? 0,
-    }));
-    await readPartitions(connection, stretches, ({ value }) => {
+    const sinceMs = Math.min(...alerts.map(({ raisedAtMs }) => raisedAtMs)) - CLOCK_SKEW_MS;
+    if (sinceMs < written.sinceMs) {
+      written.next = (await positions.endsBefore(topics.staffAlerts, sinceMs)).get(partition) ?? 0;
+      written.sinceMs = sinceMs;
+    }
+    const stretch = { topic: topics.staffAlerts, partition, from: written.next };
+    const ends = await readPartitions(connection, [stretch], ({ value }) => {
       const alertId = alertIdIn(value);
-      if (alertId !== undefined) found.add(alertId);
+      if (alertId !== undefined) written.ids.add(alertId);
     });
-    return found;
+    for (const end of ends.values()) written.next = end;
   }
 }

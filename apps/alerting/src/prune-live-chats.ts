@@ -3,6 +3,7 @@ import type { Clock } from '#libs/domain';
 import { AlertOutbox, ChatQueueProjection } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
+import { LONGEST_WAIT_MS } from './mail/mail-rounds.js';
 
 const PRUNE_EVERY_MS = 600_000;
 const BATCH = 1_000;
@@ -23,7 +24,9 @@ export class PruneLiveChats extends RegularWork {
   protected async act(signal: AbortSignal): Promise<undefined> {
     const now = new Date(this.clock.now());
     const before = new Date(now.getTime() - this.config.retentionMs);
-    while (!signal.aborted && (await this.outbox.prune(before, BATCH)) === BATCH);
+    // Their mails are given up by then.
+    const alertsBefore = new Date(now.getTime() - Math.max(this.config.retentionMs, LONGEST_WAIT_MS));
+    while (!signal.aborted && (await this.outbox.prune(alertsBefore, BATCH)) === BATCH);
     while (!signal.aborted && (await this.queues.prune(before, now, BATCH)) === BATCH);
   }
 

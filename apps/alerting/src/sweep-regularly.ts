@@ -149,9 +149,13 @@ export class SweepRegularly extends RegularWork {
   async #sweepAll(options: SweepOptions): Promise<Swept> {
     const nowMs = this.kit.clock.now();
     const swept = this.#swept(await this.#sweep.round(options));
-    for (const partition of swept.partitions) if (this.#sweptAt.has(partition)) this.#sweptAt.set(partition, nowMs);
+    for (const partition of swept.partitions) {
+      if (this.#sweptAt.has(partition) && !swept.failures.has(partition)) this.#sweptAt.set(partition, nowMs);
+    }
     this.#measure();
-    this.health.ready(HEALTH_PART);
+    const [failure] = swept.failures.values();
+    if (swept.failures.size === 0) this.health.ready(HEALTH_PART);
+    else this.failed(failure);
     return swept;
   }
 
@@ -161,8 +165,8 @@ export class SweepRegularly extends RegularWork {
   }
 
   #swept(swept: Swept): Swept {
-    const { workedMs, ...counts } = swept;
-    this.kit.logger.debug({ ...counts, worked_ms: workedMs }, 'alerting.swept');
+    const { workedMs, failures, ...counts } = swept;
+    this.kit.logger.debug({ ...counts, failed: [...failures.keys()], worked_ms: workedMs }, 'alerting.swept');
     return swept;
   }
 

@@ -24,9 +24,11 @@ function aSweepWithoutEnd(published: () => void): Sweep {
           (_, nth) => foldConversation(undefined, handedOff({ conversation: nth, seq: nth }), null).waiting!,
         );
         const [{ orgId }] = waiting as [(typeof waiting)[number]];
-        return Promise.resolve([
-          { orgId, partition: 0, queue: { depth: limit, waiting }, settings: DEFAULT_LIVE_CHAT_SETTINGS },
-        ]);
+        const queue = { depth: limit, waiting };
+        return Promise.resolve({
+          queues: [{ orgId, partition: 0, queue, settings: DEFAULT_LIVE_CHAT_SETTINGS }],
+          full: [0],
+        });
       },
       claim: (claims: readonly AlertClaim[]) =>
         Promise.resolve(new Set(claims.flatMap(({ alerts }) => alerts.map(({ eventId }) => eventId)))),
@@ -34,7 +36,7 @@ function aSweepWithoutEnd(published: () => void): Sweep {
     publisher: {
       publish: (_partitions: readonly number[], raised: ReadonlySet<EventId>) => {
         published();
-        return Promise.resolve(raised.size);
+        return Promise.resolve({ count: raised.size, failures: new Map() });
       },
     } as unknown as AlertPublisher,
     mails: false,

@@ -5,7 +5,7 @@ import type { Metrics } from '#libs/telemetry';
 import type { AlertPublisher } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
-/** Conversations that are decided about at a time, in equal parts by partition. */
+/** The most conversations that are decided about at a time, in equal parts by partition. */
 const BATCH = 500;
 
 export interface SweepDependencies {
@@ -27,6 +27,8 @@ export interface Swept {
   readonly published: number;
   /** Partitions where more is due than `batches` allowed. */
   readonly left: readonly number[];
+  /** The errors of the partitions whose alerts wait to be published, by a later sweep of any process. */
+  readonly failures: ReadonlyMap<number, unknown>;
   /** How long it raised and published alerts, milliseconds. */
   readonly workedMs: number;
 }
@@ -61,11 +63,12 @@ export class Sweep {
   /**
    * Raises alerts as of now, in the partitions whose queues hold every earlier event.
    * @throws when Kafka or Postgres cannot be reached; a later sweep of any process publishes the alerts that were
-   *   already raised
+   *   already raised. A partition alone that takes no writes is among the `failures`.
    */
   async round({ patienceMs, signal, among, batches = Infinity }: SweepOptions = {}): Promise<Swept> {
     const nowMs = this.use.clock.now();
-    const swept = { partitions: [] as number[], raised: 0, published: 0, left: [] as number[], workedMs: 0 };
+    const failures = new Map<number, unknown>();
+    const swept = { partitions: [] as number[], raised: 0, published: 0, left: [] as number[], failures, workedMs: 0 };
     for await (const partitions of this.use.caughtUp.find(among, patienceMs)) {
       swept.partitions.push(...partitions);
       for (const partition of partitions) this.#caughtUpTo.set(partition, nowMs);
@@ -79,10 +82,14 @@ export class Sweep {
           const toMs = Math.max(nowMs, Math.min(...open.map((partition) => this.#caughtUpTo.get(partition) ?? nowMs)));
           const { raised, full } = await this.#raise(open, toMs);
           swept.raised += raised.size;
-          swept.published += await this.use.publisher.publish(open, raised, signal);
+          const published = await this.use.publisher.publish(open, raised, signal);
+          swept.published += published.count;
+          for (const [partition, error] of published.failures) failures.set(partition, error);
           swept.workedMs += Math.round(performance.now() - startedAt);
-          for (const partition of open) if (!full.includes(partition)) this.#raisedTo.set(partition, toMs);
-          open = full;
+          for (const partition of open) {
+            if (!full.includes(partition) && !failures.has(partition)) this.#raisedTo.set(partition, toMs);
+          }
+          open = full.filter((partition) => !failures.has(partition));
         });
       }
       swept.left.push(...open);
@@ -97,16 +104,11 @@ export class Sweep {
   ): Promise<{ readonly raised: ReadonlySet<EventId>; readonly full: readonly number[] }> {
     const share = Math.ceil(BATCH / partitions.length);
     const due = await this.use.claims.due(partitions, nowMs, share);
-    const claims = due.flatMap((queue) => this.#decide(queue, nowMs));
+    const claims = due.queues.flatMap((queue) => this.#decide(queue, nowMs));
     const raised = await this.use.claims.claim(claims);
     this.#report(claims, raised);
-    const counts = new Map<number, number>();
-    for (const { partition, queue } of due) {
-      counts.set(partition, (counts.get(partition) ?? 0) + queue.waiting.length);
-    }
     // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
-    const full = raised.size === 0 ? [] : [...counts].filter(([, count]) => count >= share).map(([one]) => one);
-    return { raised, full };
+    return { raised, full: raised.size === 0 ? [] : due.full };
   }
 
   #isRaisedTo(partition: number, atMs: number): boolean {

@@ -24,23 +24,24 @@ function asSelected(row: WaitingRow) {
   };
 }
 
-function unpublished(tables: Tables, partitions: unknown): readonly AlertRow[] {
+function unpublished(tables: Tables, partition: unknown): readonly AlertRow[] {
   return tables.alerts
     .values()
-    .filter(
-      ({ published_at_ms, log_partition }) =>
-        published_at_ms === null && (partitions as readonly number[]).includes(log_partition),
-    );
+    .filter(({ published_at_ms, log_partition }) => published_at_ms === null && log_partition === partition);
 }
 
-/** Keeps so many rows of each partition. */
-function within(limit: number): (row: WaitingRow) => boolean {
-  const counts = new Map<number, number>();
-  return ({ log_partition: partition }) => {
-    const count = (counts.get(partition) ?? 0) + 1;
-    counts.set(partition, count);
-    return count <= limit;
-  };
+/** Keeps so many rows of each partition, and says how many there are. */
+function within(limit: number, rows: readonly WaitingRow[]): readonly (WaitingRow & { readonly found: number })[] {
+  const kept = new Map<number, WaitingRow[]>();
+  for (const row of rows) {
+    const ofPartition = kept.get(row.log_partition) ?? [];
+    if (ofPartition.length < limit) ofPartition.push(row);
+    kept.set(row.log_partition, ofPartition);
+  }
+  return rows.flatMap((row) => {
+    const ofPartition = kept.get(row.log_partition) ?? [];
+    return ofPartition.includes(row) ? [{ ...row, found: ofPartition.length }] : [];
+  });
 }
 
 /** The queues of waiting conversations, and the alerts. */
@@ -77,9 +78,20 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'lock waiting',
     domain: 'alerts',
-    sign: /as concerned\(o, c\)/,
+    sign: /as concerned\(o, c, r\)/,
     act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'concerned').flatMap(({ o, c }) => {
+      statement.rowsOf(parameters, 'concerned').flatMap(({ o, c, r }) => {
+        const row = tables.waiting.get(`${String(o)}/${String(c)}`);
+        if (row === undefined) return [];
+        return [{ ...asSelected(row), snapshot: null, bytes: r === true ? row.snapshot.length : 0 }];
+      }),
+  },
+  {
+    name: 'read snapshots',
+    domain: 'alerts',
+    sign: /as changed\(o, c\)/,
+    act: (tables, statement, parameters) =>
+      statement.rowsOf(parameters, 'changed').flatMap(({ o, c }) => {
         const row = tables.waiting.get(`${String(o)}/${String(c)}`);
         return row === undefined ? [] : [asSelected(row)];
       }),
@@ -117,6 +129,11 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
           snapshot: String(n),
         });
       }
+      for (const { o, c, s, g } of statement.rowsOf(parameters, 'marked')) {
+        const row = tables.waiting.get(`${String(o)}/${String(c)}`);
+        if (row === undefined) continue;
+        tables.waiting.set(`${String(o)}/${String(c)}`, { ...row, seq: Number(s), stage: Number(g) as AlertStage });
+      }
       for (const { o, c } of statement.rowsOf(parameters, 'gone')) tables.waiting.delete(`${String(o)}/${String(c)}`);
       for (const { o, s, d } of statement.rowsOf(parameters, 'counted')) {
         const queue = tables.queues.get(String(o));
@@ -136,23 +153,24 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
     name: 'due alerts',
     domain: 'alerts',
     sign: /where due_at <= to_timestamp\(\$1 \/ 1000\.0\)/,
-    act: (tables, _statement, [nowMs, partitions, limit]) =>
-      tables.waiting
+    act: (tables, _statement, [nowMs, partitions, limit]) => {
+      const due = tables.waiting
         .values()
         .filter((row) => dueMs(row) <= Number(nowMs) && (partitions as readonly number[]).includes(row.log_partition))
-        .sort((one, other) => dueMs(one) - dueMs(other))
-        .filter(within(Number(limit)))
-        .map((row) => {
-          const queue = tables.queues.get(row.org_id);
-          return {
-            ...asSelected(row),
-            depth: queue?.waiting ?? 0,
-            first_alert_seconds: queue?.first_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.firstAlertSeconds,
-            second_alert_seconds: queue?.second_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.secondAlertSeconds,
-            staff_alerts_enabled: true,
-            staff_alert_emails: [],
-          };
-        }),
+        .toSorted((one, other) => dueMs(one) - dueMs(other));
+      return within(Number(limit), due).map(({ found, ...row }) => {
+        const queue = tables.queues.get(row.org_id);
+        return {
+          ...asSelected(row),
+          found,
+          depth: queue?.waiting ?? 0,
+          first_alert_seconds: queue?.first_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.firstAlertSeconds,
+          second_alert_seconds: queue?.second_alert_seconds ?? DEFAULT_LIVE_CHAT_SETTINGS.secondAlertSeconds,
+          staff_alerts_enabled: true,
+          staff_alert_emails: [],
+        };
+      });
+    },
   },
   {
     name: 'next thresholds',
@@ -211,19 +229,28 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'any unpublished',
     domain: 'alerts',
-    sign: /^\s*select 1 from alerts where published_at is null/,
-    act: (tables, _statement, [partitions]) => unpublished(tables, partitions).slice(0, 1),
+    sign: /where exists \(select from alerts where published_at is null/,
+    act: (tables, _statement, [partitions]) =>
+      (partitions as readonly number[])
+        .filter((partition) => unpublished(tables, partition).length > 0)
+        .map((partition) => ({ partition })),
   },
   {
     name: 'unpublished',
     domain: 'alerts',
-    sign: /from alerts where published_at is null and log_partition = any\(\$1::int\[\]\)\s+order by raised_at/,
-    act: (tables, _statement, [partitions, limit, topic]) =>
-      unpublished(tables, partitions)
-        .toSorted((one, other) => one.raised_at_ms - other.raised_at_ms || one.stage - other.stage)
+    sign: /from alerts where published_at is null and log_partition = \$1\s+order by is_logged, raised_at/,
+    act: (tables, _statement, [partition, limit, topic]) =>
+      unpublished(tables, partition)
+        .toSorted(
+          (one, other) =>
+            Number(one.is_logged) - Number(other.is_logged) ||
+            one.raised_at_ms - other.raised_at_ms ||
+            one.stage - other.stage,
+        )
         .slice(0, Number(limit))
-        .map((row) => ({
+        .map((row, _nth, found) => ({
           ...row,
+          found: found.length,
           raised_at: new Date(row.raised_at_ms),
           data_json: row.data,
           folded_to: tables.offsets.get(offsetKey('alerting', topic, row.log_partition))?.next_offset ?? null,

@@ -22,6 +22,7 @@ function theRounds(due: number, afterMs = 0) {
   const ending = new AbortController();
   const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null };
   const health = new HealthBoard();
+  const metrics = new Metrics();
   const rounds = new MailRounds({
     mails: {
       take: (_now: number, _until: number, limit: number) => Promise.resolve(mails.splice(0, limit)),
@@ -40,10 +41,10 @@ function theRounds(due: number, afterMs = 0) {
     context: { from: 'alerts@gapless.example', publicUrl: null },
     clock: { now: () => RAISED_AT_MS + afterMs },
     logger: createLogger('silent', 'test'),
-    metrics: new Metrics(),
+    metrics,
     health,
   });
-  return { rounds, outcomes, ending, sending, health, mails };
+  return { rounds, outcomes, ending, sending, health, metrics, mails };
 }
 
 describe('a round of mails', () => {
@@ -80,9 +81,14 @@ describe('a round of mails', () => {
   });
 
   it('gives up a mail that waited for hours, as one from a backup has', async () => {
-    const { rounds, outcomes, ending, sending } = theRounds(1, 3 * 3_600_000);
+    const { rounds, outcomes, ending, sending, metrics, mails } = theRounds(1, 3 * 3_600_000);
+    mails.push({ ...aMail(2), attempt: 2 });
     await rounds.round(ending.signal);
     expect(sending.sent).toBe(0);
-    expect(outcomes).toEqual([{ kind: 'failed', error: expect.any(String), retryAtMs: undefined }]);
+    const givenUp = { kind: 'failed', error: expect.any(String), retryAtMs: undefined };
+    expect(outcomes).toEqual([givenUp, givenUp]);
+    const { text } = await metrics.scrape();
+    expect(text).toContain('gapless_alert_mails_total{outcome="untried"} 1');
+    expect(text).toContain('gapless_alert_mails_total{outcome="exhausted"} 1');
   });
 });

@@ -2,16 +2,17 @@ import { mailRetryDelayMs, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
-import { CONNECTIONS, type MailTransport } from './mail-transport.js';
+import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
 /** A mail that waited for a connection would lose a part of the time for which it is held. */
 const BATCH = CONNECTIONS;
-/** How long a mail is reserved for the process that sends it. Only a server that is slow at every step takes longer. */
-const HELD_MS = 120_000;
-/** Longer than all attempts take. An older mail waited for processes that did not run, or comes from a backup. */
-const LONGEST_WAIT_MS = 2 * 3_600_000;
+/** How long a mail is reserved for the process that sends it: longer than an attempt takes. */
+const HELD_MS = MAIL_TIMES.mailMs + 30_000;
+/** Longer than all attempts take, milliseconds. An older mail waited for processes that did not run, or comes from a backup. */
+export const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;
+const TOO_OLD = 'the alert is too old to be useful';
 /** The mails in the health of the process. */
 export const MAILS_PART = 'mails of staff alerts';
 const ATTEMPTS = 'gapless_alert_mails_total';
@@ -34,7 +35,7 @@ export class MailRounds {
   #hasFailed = false;
 
   constructor(private readonly use: MailRoundsDependencies) {
-    for (const outcome of ['sent', 'retry', 'exhausted']) use.metrics.add(ATTEMPTS, { outcome }, 0);
+    for (const outcome of ['sent', 'retry', 'exhausted', 'untried']) use.metrics.add(ATTEMPTS, { outcome }, 0);
   }
 
   /** @returns how many mails were tried until none was due, or the signal was aborted */
@@ -64,7 +65,8 @@ export class MailRounds {
     if (outcome.kind !== 'unwanted') this.#hasFailed = outcome.kind === 'failed';
     const line = { alert_id: mail.alertId, org_id: mail.orgId, attempt: mail.attempt, outcome: outcome.kind };
     if (outcome.kind === 'failed') {
-      this.use.metrics.add(ATTEMPTS, { outcome: outcome.retryAtMs === undefined ? 'exhausted' : 'retry' });
+      const end = outcome.error === TOO_OLD && mail.attempt === 1 ? 'untried' : 'exhausted';
+      this.use.metrics.add(ATTEMPTS, { outcome: outcome.retryAtMs === undefined ? end : 'retry' });
       this.use.logger.warn({ ...line, reason: outcome.error, retry_at_ms: outcome.retryAtMs }, 'alert.not_mailed');
     } else {
       if (outcome.kind === 'sent') this.use.metrics.add(ATTEMPTS, { outcome: 'sent' });
@@ -75,7 +77,7 @@ export class MailRounds {
   async #send(mail: AlertMail): Promise<MailOutcome> {
     if (mail.emails.length === 0) return { kind: 'unwanted' };
     if (this.use.clock.now() - mail.raisedAtMs > LONGEST_WAIT_MS) {
-      return { kind: 'failed', error: 'the alert is too old to be useful', retryAtMs: undefined };
+      return { kind: 'failed', error: TOO_OLD, retryAtMs: undefined };
     }
     try {
       await this.use.transport.send(staffMail(mail, this.use.context));

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { makeCertificates } from '../../../../test/support/certificates.js';
-import { createMailTransport } from './mail-transport.js';
+import { createMailTransport, type MailTimes } from './mail-transport.js';
 import type { StaffMail } from './staff-mail.js';
 
 const MAIL: StaffMail = {
@@ -24,12 +24,13 @@ afterEach(async () => {
 });
 
 /** A transport to a new mail server, which this machine reaches under the name of the host. */
-async function transportTo(host: string, auth: string, offersTls: boolean) {
+async function transportTo(host: string, auth: string, offersTls: boolean, takesMs = 0, times?: MailTimes) {
   const passwords: string[] = [];
   let mails = 0;
   const smtp = new SMTPServer({
     authOptional: true,
     allowInsecureAuth: true,
+    disableReverseLookup: true,
     ...(offersTls ? makeCertificates().selfSigned : { disabledCommands: ['STARTTLS'] }),
     onAuth(given, _session, callback) {
       passwords.push(given.password ?? '');
@@ -39,7 +40,7 @@ async function transportTo(host: string, auth: string, offersTls: boolean) {
       stream.resume();
       stream.on('end', () => {
         mails++;
-        callback();
+        setTimeout(callback, takesMs);
       });
     },
   });
@@ -47,7 +48,8 @@ async function transportTo(host: string, auth: string, offersTls: boolean) {
   smtp.on('error', () => undefined);
   smtp.listen(0, '0.0.0.0');
   await once(smtp.server, 'listening');
-  const transport = createMailTransport(`smtp://${auth}${host}:${(smtp.server.address() as AddressInfo).port}`);
+  const url = `smtp://${auth}${host}:${(smtp.server.address() as AddressInfo).port}`;
+  const transport = createMailTransport(url, times);
   closing.push(
     () =>
       new Promise((resolve) => {
@@ -55,7 +57,7 @@ async function transportTo(host: string, auth: string, offersTls: boolean) {
       }),
     () => transport.close(),
   );
-  return { send: () => transport.send(MAIL), passwords, mails: () => mails };
+  return { url, send: () => transport.send(MAIL), passwords, mails: () => mails };
 }
 
 // Linux takes 0.0.0.0 for this machine, and it is no address of the loopback.
@@ -87,4 +89,46 @@ it('a mail server with a certificate that is not valid gets no password, and the
   const { send, passwords } = await transportTo(ELSEWHERE, 'mara:secret@', true);
   await expect(send()).rejects.toThrow(/certificate/);
   expect(passwords).toEqual([]);
+});
+
+it('a mail server may take longer to accept a mail than to greet', async () => {
+  const times = { connectMs: 1_000, silentMs: 60_000, mailMs: 60_000 };
+  const { send, mails } = await transportTo('127.0.0.1', '', false, 1_500, times);
+  await send();
+  expect(mails()).toBe(1);
+});
+
+it('a mail that a server answers without end fails, and the next one gets another connection', async () => {
+  const { url, mails } = await transportTo('127.0.0.1', '', false);
+  let connections = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (++connections > 1) {
+      const behind = connect(Number(new URL(url).port), '127.0.0.1');
+      behind.on('error', () => undefined);
+      socket.pipe(behind).pipe(socket);
+      return;
+    }
+    socket.resume().write('220 ready\r\n');
+    const dripping = setInterval(() => socket.write('250-wait\r\n'), 100);
+    socket.on('close', () => {
+      clearInterval(dripping);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const times = { connectMs: 1_000, silentMs: 1_000, mailMs: 2_000 };
+  const transport = createMailTransport(`smtp://127.0.0.1:${port}`, times);
+  closing.push(
+    async () => {
+      server.close();
+      await once(server, 'close');
+    },
+    () => transport.close(),
+  );
+  await expect(transport.send(MAIL)).rejects.toThrow('The mail server did not take the mail within 2 s.');
+  expect([connections, mails()]).toEqual([1, 0]);
+  await transport.send(MAIL);
+  expect([connections, mails()]).toEqual([2, 1]);
 });

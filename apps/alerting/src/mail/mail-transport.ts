@@ -1,7 +1,16 @@
 import type { StaffMail } from './staff-mail.js';
 
-/** A mail server that does not answer within this time counts as unreachable; the mail is tried again. */
-const TIMEOUT_MS = 10_000;
+/** How long a mail server may take, milliseconds. */
+export interface MailTimes {
+  /** Until it greets. A server that takes longer counts as unreachable. */
+  readonly connectMs: number;
+  /** Without a sign of life. Some check a mail for a minute before they take it, and a second try would be a second mail. */
+  readonly silentMs: number;
+  /** In all. A server that answers a byte at a time would keep a connection for good. */
+  readonly mailMs: number;
+}
+
+export const MAIL_TIMES: MailTimes = { connectMs: 10_000, silentMs: 120_000, mailMs: 150_000 };
 /** The mails that are sent at a time. */
 export const CONNECTIONS = 4;
 
@@ -9,6 +18,7 @@ export const CONNECTIONS = 4;
 export interface MailTransport {
   /** Resolves once the server has taken the mail for at least one of its recipients. */
   send(mail: StaffMail): Promise<void>;
+  /** Closes all connections. Mails under way fail. */
   close(): Promise<void>;
 }
 
@@ -37,7 +47,7 @@ function isWithoutStartTls(error: unknown): boolean {
  * Connects to the SMTP server of the url: `smtps://` uses TLS from the start, `smtp://` uses STARTTLS if it is offered.
  * With a password, the server must offer it: otherwise anyone on the way could remove the offer, and read the password.
  */
-export function createMailTransport(smtpUrl: string): MailTransport {
+export function createMailTransport(smtpUrl: string, times = MAIL_TIMES): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(smtpUrl);
   const requiresTls = protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
   // Imported here, so that a process that sends no mails does not load it.
@@ -53,9 +63,9 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       // `MailRounds` alone decides whether a mail is sent again.
       maxRequeues: 0,
       idleTimeout: 5_000,
-      connectionTimeout: TIMEOUT_MS,
-      greetingTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
+      connectionTimeout: times.connectMs,
+      greetingTimeout: times.connectMs,
+      socketTimeout: times.silentMs,
       // Mails contain text from visitors, so no file or url in them is fetched.
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -64,9 +74,15 @@ export function createMailTransport(smtpUrl: string): MailTransport {
   return {
     async send(mail) {
       const transport = await opening;
+      const deadline = AbortSignal.timeout(times.mailMs);
       try {
-        await transport.sendMail({ ...mail, to: [...mail.to] });
+        // At the deadline, nodemailer closes the connection of the mail.
+        await transport.sendMail({ ...mail, to: [...mail.to], signal: deadline });
       } catch (error) {
+        if (deadline.aborted) {
+          const reason = `The mail server did not take the mail within ${times.mailMs / 1_000} s.`;
+          throw new Error(reason, { cause: error });
+        }
         if (!requiresTls || !isWithoutStartTls(error)) throw error;
         throw new Error('The mail server takes no STARTTLS, so the password was not sent. Use smtps://.', {
           cause: error,
@@ -74,7 +90,7 @@ export function createMailTransport(smtpUrl: string): MailTransport {
       }
     },
     async close() {
-      (await opening).close();
+      (await opening).close({ force: true });
     },
   };
 }

@@ -8,6 +8,8 @@ import { MailRounds, MAILS_PART } from './mail-rounds.js';
 import { createMailTransport, senderOf, type MailTransport } from './mail-transport.js';
 
 const ROUND_EVERY_MS = 1_000;
+/** How long a process that ends waits for mails under way. A slow server would keep it for minutes. */
+const LAST_MAILS_MS = 10_000;
 
 /** Sends the mails of staff alerts every second, if SMTP is configured. */
 @Injectable()
@@ -42,7 +44,9 @@ export class SendMails extends RegularWork {
   }
 
   override async beforeApplicationShutdown(): Promise<void> {
+    const cutting = setTimeout(() => void this.#transport?.close(), LAST_MAILS_MS);
     await super.beforeApplicationShutdown();
+    clearTimeout(cutting);
     await this.#transport?.close();
   }
 

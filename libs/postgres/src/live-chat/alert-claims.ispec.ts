@@ -23,15 +23,25 @@ beforeEach(() => store.query('truncate waiting_conversations, chat_queues'));
 
 /** Puts chats of a new org in the queue that pass their next thresholds so many milliseconds after now. */
 async function waits(partition: number, stage: 0 | 1 | 2, ...dueAfterMs: readonly number[]): Promise<void> {
+  await waitsWith(0, partition, stage, ...dueAfterMs);
+}
+
+/** Like `waits`, with so many bytes of text each. */
+async function waitsWith(
+  textBytes: number,
+  partition: number,
+  stage: 0 | 1 | 2,
+  ...dueAfterMs: readonly number[]
+): Promise<void> {
   const orgId = anOrgId();
   await store.query(`insert into chat_queues values ($1, $2, 1, 60, 300)`, [orgId, dueAfterMs.length]);
   await store.query(
     `insert into waiting_conversations (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage,
        first_due_at, second_due_at, snapshot)
      select $1, 'cnv_' || n, 'evt_' || n, $2, n, to_timestamp($3 / 1000.0), $4,
-       to_timestamp(due / 1000.0), to_timestamp(due / 1000.0), '{}'
+       to_timestamp(due / 1000.0), to_timestamp(due / 1000.0), json_build_object('subject', repeat('x', $6))
      from unnest($5::float8[]) with ordinality as due(due, n)`,
-    [orgId, partition, NOW_MS, stage, dueAfterMs.map((ms) => NOW_MS + ms)],
+    [orgId, partition, NOW_MS, stage, dueAfterMs.map((ms) => NOW_MS + ms), textBytes],
   );
 }
 
@@ -49,11 +59,29 @@ it('finds the partitions where a threshold was passed since, and the next thresh
 it('returns as many due chats of each partition, however many another one has', async () => {
   await waits(0, 0, ...Array.from({ length: 20 }, (_, index) => -1_000 + index));
   await waits(1, 0, -1, 5);
-  const due = await claims.due([0, 1], NOW_MS, 3);
-  expect(due.map(({ partition, queue }) => [partition, queue.waiting.length])).toEqual([
+  const { queues, full } = await claims.due([0, 1], NOW_MS, 3);
+  expect(queues.map(({ partition, queue }) => [partition, queue.waiting.length])).toEqual([
     [0, 3],
     [1, 1],
   ]);
+  expect(full).toEqual([0]);
+});
+
+it('returns as many large chats as fit into 4 MiB, and at least one of each partition', async () => {
+  const textBytes = 250 * 1024;
+  await waitsWith(textBytes, 0, 0, ...Array.from({ length: 100 }, (_, index) => -1_000 + index));
+  await waitsWith(5 * 1024 * 1024, 1, 0, -1);
+  const { queues, full } = await claims.due([0], NOW_MS, 500);
+  expect(queues[0]?.queue.waiting.map(({ conversationId }) => conversationId)).toEqual(
+    Array.from({ length: 16 }, (_, index) => `cnv_${index + 1}`),
+  );
+  expect(full).toEqual([0]);
+  const both = await claims.due([0, 1], NOW_MS, 500);
+  expect(both.queues.map(({ partition, queue }) => [partition, queue.waiting.length])).toEqual([
+    [0, 8],
+    [1, 1],
+  ]);
+  expect(both.full).toEqual([0]);
 });
 
 it.each([
@@ -69,8 +97,8 @@ it.each([
     await store.query('update waiting_conversations set waiting_since = $1', [
       new Date(NOW_MS - waitedSeconds * 1_000),
     ]);
-    const [due] = await claims.due([0], NOW_MS, 1);
-    const { orgId, partition, queue, settings } = due!;
+    const { queues } = await claims.due([0], NOW_MS, 1);
+    const { orgId, partition, queue, settings } = queues[0]!;
     const { staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
     const changed = { firstAlertSeconds, secondAlertSeconds, staffAlerts };
     await new LiveChatSettingsRecords(store).replace(orgId, changed, new Date(NOW_MS));

@@ -12,6 +12,13 @@ export interface DueQueue {
   readonly settings: LiveChatSettings;
 }
 
+/** The queues that are due. */
+export interface DueQueues {
+  readonly queues: readonly DueQueue[];
+  /** The partitions of the log where more may be due than was read. */
+  readonly full: readonly number[];
+}
+
 /** The decision about one conversation: at least one alert, in the order of stages. */
 export interface AlertClaim {
   readonly waiting: WaitingConversation;
@@ -29,17 +36,33 @@ export interface NextThresholds {
   readonly nextMs: number;
 }
 
-type DueRow = WaitingRow & LiveChatSettingsRow & { readonly log_partition: number; readonly depth: number };
+interface DueRow extends WaitingRow, LiveChatSettingsRow {
+  readonly log_partition: number;
+  readonly depth: number;
+  /** How many of the partition were found, also those that were left out for their size. */
+  readonly found: number;
+}
+
+/** The largest size of the chats that are read at a time, bytes, in equal parts by partition: a chat may have 255 KiB. */
+const DUE_BYTES = 4 * 1024 * 1024;
 
 const DUE = `
   select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id, w.snapshot,
-    w.log_partition, q.waiting as depth,
+    w.log_partition, w.found::int as found, q.waiting as depth,
     s.first_alert_seconds, s.second_alert_seconds, s.staff_alerts_enabled, s.staff_alert_emails
   from unnest($2::int[]) as swept(p)
   cross join lateral (
-    select * from waiting_conversations
-    where due_at <= to_timestamp($1 / 1000.0) and log_partition = p
-    order by due_at limit $3
+    select * from (
+      select *, row_number() over place as nth, sum(octet_length(snapshot::text)) over place as weight,
+        count(*) over () as found
+      from (
+        select * from waiting_conversations
+        where due_at <= to_timestamp($1 / 1000.0) and log_partition = p
+        order by due_at limit $3
+      ) due
+      window place as (order by due_at rows unbounded preceding)
+    ) weighed
+    where nth = 1 or weight <= $4
   ) w
   join chat_queues q on q.org_id = w.org_id
   left join live_chat_settings s on s.org_id = w.org_id
@@ -92,24 +115,27 @@ export class AlertClaims {
   constructor(private readonly store: Store) {}
 
   /**
-   * Returns the queues with conversations that have passed a threshold without an alert, longest due first.
+   * Returns the queues with conversations that have passed a threshold without an alert, longest due first. If they are
+   * large, it returns fewer than the limit, but at least one of each partition.
    * @param partitions partitions of the log; queues of others are left out
    * @param limit the most conversations of a partition
    */
-  async due(partitions: readonly number[], nowMs: number, limit: number): Promise<readonly DueQueue[]> {
-    const rows = await this.store.prepared<DueRow>('due_alerts', DUE, [nowMs, partitions, limit]);
+  async due(partitions: readonly number[], nowMs: number, limit: number): Promise<DueQueues> {
+    const bytes = Math.floor(DUE_BYTES / partitions.length);
+    const rows = await this.store.prepared<DueRow>('due_alerts', DUE, [nowMs, partitions, limit, bytes]);
     const byOrg = new Map<OrgId, [DueRow, ...DueRow[]]>();
     for (const row of rows) {
       const ofOrg = byOrg.get(row.org_id);
       if (ofOrg === undefined) byOrg.set(row.org_id, [row]);
       else ofOrg.push(row);
     }
-    return [...byOrg].map(([orgId, ofOrg]) => ({
+    const queues = [...byOrg].map(([orgId, ofOrg]) => ({
       orgId,
       partition: ofOrg[0].log_partition,
       queue: { depth: ofOrg[0].depth, waiting: ofOrg.map(waitingConversationOf) },
       settings: liveChatSettingsOf(ofOrg[0]),
     }));
+    return { queues, full: fullPartitions(rows, limit) };
   }
 
   /** Returns which of the partitions have thresholds after `sinceMs`, and the next one after `nowMs`. */
@@ -158,4 +184,12 @@ export class AlertClaims {
     ]);
     return new Set(rows.map((row) => row.event_id));
   }
+}
+
+/** @returns the partitions that were cut, by the limit or by their size */
+function fullPartitions(rows: readonly DueRow[], limit: number): readonly number[] {
+  const counts = new Map<number, number>();
+  for (const { log_partition: partition } of rows) counts.set(partition, (counts.get(partition) ?? 0) + 1);
+  const cut = rows.filter((row) => row.found >= limit || row.found > (counts.get(row.log_partition) ?? 0));
+  return [...new Set(cut.map((row) => row.log_partition))];
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { OrgId } from '#libs/domain';
 import { anEventId, anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
@@ -19,15 +20,22 @@ afterAll(() => drop());
 
 beforeEach(async () => {
   await store.query('truncate alerts, live_chat_settings');
+  await pending(NOW_MS);
+});
+
+/** Stores such alerts of a new org with mails that are due at that time, each a millisecond later. */
+async function pending(dueMs: number, count = 1): Promise<OrgId> {
   const orgId = anOrgId();
   await store.query(`insert into live_chat_settings values ($1, 60, 300, true, '{mara@example.com}', now())`, [orgId]);
   await store.query(
     `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
        mail_state, mail_due_at)
-     values ($1, $2, 'cnv_1', 'evt_1', 1, 0, to_timestamp($3 / 1000.0), '{}', true, 'pending', to_timestamp($3 / 1000.0))`,
-    [orgId, anEventId(), NOW_MS],
+     select $1, $2::text || n, 'cnv_1', 'evt_1', 1, 0, at, '{}', true, 'pending', at
+     from generate_series(0, $4::int - 1) n, lateral (select to_timestamp(($3::bigint + n) / 1000.0) as at) due`,
+    [orgId, anEventId(), dueMs, count],
   );
-});
+  return orgId;
+}
 
 async function taken(nowMs: number): Promise<AlertMail> {
   const [mail] = await mails.take(nowMs, nowMs + 1_000, 1);
@@ -48,4 +56,34 @@ it('has nobody to mail when the chat was answered while its mail waited for a re
 it('has somebody to mail once, however soon the chat was answered', async () => {
   await store.query("update alerts set cleared_at = now(), cleared_by = 'picked_up'");
   expect(await taken(NOW_MS)).toMatchObject({ attempt: 1, emails: ['mara@example.com'] });
+});
+
+it('takes the mails of orgs in turn, however many one has', async () => {
+  await store.query('truncate alerts');
+  const [many, few, later] = [
+    await pending(NOW_MS - 10_000, 1_000),
+    await pending(NOW_MS - 2),
+    await pending(NOW_MS + 1),
+  ];
+  const taken = async (atMs: number) => {
+    const found = await mails.take(atMs, atMs + 60_000, 4);
+    return found.map(({ orgId, raisedAtMs }) => [orgId, raisedAtMs - NOW_MS]);
+  };
+  expect(await taken(NOW_MS)).toEqual([
+    [many, -10_000],
+    [many, -9_999],
+    [many, -9_998],
+    [few, -2],
+  ]);
+  expect((await taken(NOW_MS)).map(([orgId]) => orgId)).toEqual([many, many, many, many]);
+  expect((await taken(NOW_MS + 1)).at(-1)).toEqual([later, 1]);
+});
+
+it('gives processes that take mails at the same time different ones', async () => {
+  await store.query('truncate alerts');
+  await pending(NOW_MS - 10_000, 100);
+  const taken = await Promise.all(Array.from({ length: 3 }, () => mails.take(NOW_MS, NOW_MS + 60_000, 4)));
+  const ids = taken.flat().map(({ eventId }) => eventId);
+  expect(ids.length).toBeGreaterThanOrEqual(4);
+  expect(new Set(ids).size).toBe(ids.length);
 });

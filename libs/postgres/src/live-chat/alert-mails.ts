@@ -49,16 +49,33 @@ export class AlertMails {
   constructor(private readonly store: Store) {}
 
   /**
-   * Takes due mails, oldest first. The process that takes one holds it until `heldUntilMs`. If it is not settled by
-   * then, it is taken again.
+   * Takes due mails: the oldest of each org, then the second of each, and so on. So an org with many does not delay those
+   * of others. The process that takes one holds it until `heldUntilMs`. If it is not settled by then, it is taken again.
    */
   async take(nowMs: number, heldUntilMs: number, limit: number): Promise<readonly AlertMail[]> {
     const rows = await this.store.prepared<Row>(
       'take_alert_mails',
-      `with due as (
-         select org_id, event_id from alerts
-         where mail_state = 'pending' and mail_due_at <= to_timestamp($1 / 1000.0)
-         order by mail_due_at, stage limit $3 for update skip locked
+      // What another process takes at the same moment is skipped, so there are more to choose from.
+      `with recursive orgs as (
+         (select org_id from alerts where mail_state = 'pending' order by org_id, mail_due_at limit 1)
+         union all
+         select (
+           select a.org_id from alerts a where a.mail_state = 'pending' and a.org_id > orgs.org_id
+           order by a.org_id, a.mail_due_at limit 1
+         ) from orgs where orgs.org_id is not null
+       ), in_turn as (
+         select oldest.* from orgs cross join lateral (
+           select a.org_id, a.event_id, a.stage, a.mail_due_at, row_number() over (order by a.mail_due_at, a.stage) as nth
+           from alerts a
+           where a.org_id = orgs.org_id and a.mail_state = 'pending' and a.mail_due_at <= to_timestamp($1 / 1000.0)
+           order by a.mail_due_at, a.stage limit $3
+         ) oldest
+         order by nth, mail_due_at, stage limit 4 * $3
+       ), due as (
+         select a.org_id, a.event_id
+         from in_turn join alerts a on a.org_id = in_turn.org_id and a.event_id = in_turn.event_id
+         where a.mail_state = 'pending' and a.mail_due_at <= to_timestamp($1 / 1000.0)
+         order by in_turn.nth, in_turn.mail_due_at, in_turn.stage limit $3 for update of a skip locked
        ), taken as (
          update alerts a set mail_attempts = a.mail_attempts + 1, mail_due_at = to_timestamp($2 / 1000.0)
          from due where a.org_id = due.org_id and a.event_id = due.event_id

@@ -34,7 +34,19 @@ interface Row {
   readonly tells_staff: boolean;
   readonly is_logged: boolean;
   readonly folded_to: string | null;
+  /** How many were found, also those that were left out for their size. */
+  readonly found: number;
 }
+
+/** What was published at a time. */
+export interface PublishedAlerts {
+  readonly count: number;
+  /** Whether more may wait. */
+  readonly hasMore: boolean;
+}
+
+/** The largest size of the alerts that are published at a time, bytes: one may have 256 KiB. */
+const PUBLISHED_BYTES = 4 * 1024 * 1024;
 
 /** If a process freezes for longer than this while it publishes, another one takes over its alerts. */
 const FROZEN_AFTER = '60s';
@@ -43,39 +55,50 @@ const FROZEN_AFTER = '60s';
 export class AlertOutbox {
   constructor(private readonly store: Store) {}
 
-  /** Whether alerts of these partitions of the log wait to be published. */
-  async hasAny(partitions: readonly number[]): Promise<boolean> {
-    const rows = await this.store.prepared(
+  /** Returns those of the partitions of the log that have alerts which wait to be published. */
+  async waitingIn(partitions: readonly number[]): Promise<readonly number[]> {
+    const rows = await this.store.prepared<{ partition: number }>(
       'unpublished_alerts',
-      'select 1 from alerts where published_at is null and log_partition = any($1::int[]) limit 1',
+      `select p as partition from unnest($1::int[]) as asked(p)
+       where exists (select from alerts where published_at is null and log_partition = p)`,
       [partitions],
     );
-    return rows.length > 0;
+    return rows.map(({ partition }) => partition);
   }
 
   /**
-   * Calls `publish` with waiting alerts, in the order in which they were raised, and marks them as published. No other
-   * process can publish them meanwhile. If this process dies, the next one finds them unchanged.
-   * @returns the number of alerts
+   * Calls `publish` with waiting alerts of a partition of the log, and marks them as published. Those whose events
+   * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Otherwise
+   * they have the order in which they were raised. No other process can publish them meanwhile. If this process dies,
+   * the next one finds them unchanged. If they are large, it takes fewer than the limit, but at least one.
    */
   async publish(
-    partitions: readonly number[],
+    partition: number,
     options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
-  ): Promise<number> {
+  ): Promise<PublishedAlerts> {
     return this.store.transaction(async (runner) => {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const rows = (await runner.query(
         `select org_id, event_id, conversation_id, stage, widget_id, log_partition, raised_at, data::text as data_json,
-           tells_staff, is_logged, (
+           tells_staff, is_logged, found::int as found, (
              select next_offset from projection_offsets o
              where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
            ) as folded_to
-         from alerts where published_at is null and log_partition = any($1::int[])
-         order by raised_at, org_id, conversation_id, stage limit $2 for update skip locked`,
-        [partitions, options.limit, options.logTopic],
+         from (
+           select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight,
+             count(*) over () as found
+           from (
+             select * from alerts where published_at is null and log_partition = $1
+             order by is_logged, raised_at, org_id, conversation_id, stage limit $2 for update skip locked
+           ) waiting
+           window place as (order by is_logged, raised_at, org_id, conversation_id, stage rows unbounded preceding)
+         ) weighed
+         where nth = 1 or weight <= $4
+         order by nth`,
+        [partition, options.limit, options.logTopic, PUBLISHED_BYTES],
       )) as Row[];
-      if (rows.length === 0) return 0;
+      if (rows.length === 0) return { count: 0, hasMore: false };
       await publish(rows.map(unpublishedAlertOf));
       await runner.query(
         `with published as (
@@ -85,19 +108,20 @@ export class AlertOutbox {
          select 1`,
         [rows.map((row) => row.org_id), rows.map((row) => row.event_id), options.nowMs],
       );
-      return rows.length;
+      const found = rows[0]?.found ?? 0;
+      return { count: rows.length, hasMore: found >= options.limit || found > rows.length };
     });
   }
 
   /**
-   * Deletes alerts that are over and were raised before that time.
+   * Deletes published alerts that were raised before that time, also if their mails were never sent.
    * @returns the number of deleted alerts, at most `limit`
    */
   async prune(before: Date, limit: number): Promise<number> {
     const [outcome] = await this.store.query<{ pruned: number }>(
       `with old as (
          select org_id, event_id from alerts
-         where raised_at < $1 and published_at is not null and mail_state <> 'pending' order by raised_at limit $2
+         where raised_at < $1 and published_at is not null order by raised_at limit $2
        ), pruned as (
          delete from alerts a using old where a.org_id = old.org_id and a.event_id = old.event_id returning 1
        )

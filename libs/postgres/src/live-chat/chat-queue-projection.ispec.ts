@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { OrgId } from '#libs/domain';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { OrgId, QueueChange } from '#libs/domain';
+import { happened } from '../../../../test/support/conversations.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { Store } from '../connection/store.js';
@@ -86,5 +87,90 @@ describe('chats that wait for longer than the retention', () => {
     });
     expect(await pruned.pruning).toBe(1);
     expect(await queueOf(orgId)).toEqual([['cnv_35'], 1]);
+  });
+});
+
+describe('chats with large texts', () => {
+  const CHATS = 24;
+  const TEXT_BYTES = 250 * 1024;
+
+  /** A queue of chats, each of which has as much text as a chat may have. */
+  async function aLargeQueue(): Promise<OrgId> {
+    const orgId = anOrgId();
+    await store.query('insert into chat_queues values ($1, $2, 1, 60, 300)', [orgId, CHATS]);
+    await store.query(
+      `insert into waiting_conversations (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage,
+         first_due_at, second_due_at, snapshot)
+       select $1, 'cnv_' || n, 'evt_' || n, 0, 1, now(), 0, now(), now(),
+         json_build_object('subject', repeat('"', $3), 'channel', 'chat')
+       from generate_series(1, $2::int) n`,
+      [orgId, CHATS, TEXT_BYTES / 2],
+    );
+    return orgId;
+  }
+
+  /** Folds one such event of each chat. @returns the most bytes that a statement read and wrote */
+  async function folds(
+    orgId: OrgId,
+    change: QueueChange,
+  ): Promise<{ readonly read: number; readonly written: number }> {
+    const most = { read: 0, written: 0 };
+    const transaction = store.transaction.bind(store);
+    const spy = jest.spyOn(store, 'transaction').mockImplementation((act) =>
+      transaction((runner) => {
+        const query = runner.query.bind(runner) as (sql: string, parameters?: unknown[]) => Promise<unknown>;
+        return act(
+          Object.assign(Object.create(runner) as typeof runner, {
+            query: async (sql: string, parameters?: unknown[]) => {
+              const rows = await query(sql, parameters);
+              most.read = Math.max(most.read, JSON.stringify(rows).length);
+              most.written = Math.max(most.written, JSON.stringify(parameters ?? []).length);
+              return rows;
+            },
+          }),
+        );
+      }),
+    );
+    const events = Array.from({ length: CHATS }, (_, nth) => ({
+      ...happened(change, { orgId, conversation: nth + 1, seq: nth + 2 }),
+      offset: nth,
+    }));
+    try {
+      await projection.apply(
+        { projection: 'alerting', topic: orgId, partition: 0, firstOffset: 0, nextOffset: CHATS },
+        events,
+      );
+    } finally {
+      spy.mockRestore();
+    }
+    return most;
+  }
+
+  it('are changed in slices', async () => {
+    const orgId = await aLargeQueue();
+    const { read, written } = await folds(orgId, { kind: 'transferred', snapshot: { channel: 'email' } });
+    expect(read).toBeLessThan(5 * 1024 * 1024);
+    // Each quotation mark is escaped once more.
+    expect(written).toBeLessThan(10 * 1024 * 1024);
+    const changed = `snapshot->>'channel' = 'email' and length(snapshot->>'subject') = ${TEXT_BYTES / 2}`;
+    const chats = await store.query(`select from waiting_conversations where org_id = $1 and ${changed}`, [orgId]);
+    expect(chats).toHaveLength(CHATS);
+    const [queue] = await store.query('select waiting, last_seq::int from chat_queues where org_id = $1', [orgId]);
+    expect(queue).toEqual({ waiting: CHATS, last_seq: CHATS + 1 });
+  });
+
+  it.each<[string, QueueChange, number]>([
+    ['leave the queue', { kind: 'left', how: 'completed' }, 0],
+    ['are marked', { kind: 'alerted', stage: 1 }, CHATS],
+  ])('are neither read nor written when they %s', async (_what, change, left) => {
+    const orgId = await aLargeQueue();
+    const { read, written } = await folds(orgId, change);
+    expect(Math.max(read, written)).toBeLessThan(100_000);
+    const chats = await store.query<{ stage: number; channel: string }>(
+      `select stage, snapshot->>'channel' as channel from waiting_conversations where org_id = $1`,
+      [orgId],
+    );
+    expect(chats).toEqual(Array.from({ length: left }, () => ({ stage: 1, channel: 'chat' })));
+    expect((await queueOf(orgId))[1]).toBe(left);
   });
 });

@@ -4,6 +4,7 @@ import {
   foldConversation,
   SeqGate,
   seqFromText,
+  wholeSnapshot,
   type AlertStage,
   type ConversationEvent,
   type ConversationId,
@@ -48,14 +49,25 @@ interface Queue {
   readonly secondAlertSeconds: number;
 }
 
-/** A conversation before and after a batch. */
+/** A conversation before a batch, and the batch's events about it. */
 interface Place {
   readonly orgId: OrgId;
   readonly conversationId: ConversationId;
+  /** Its snapshot is `UNREAD`. */
+  before: WaitingConversation | undefined;
+  /** The bytes of its stored snapshot, if the events change that; otherwise 0. */
+  bytes: number;
+  readonly events: ConversationEvent[];
+}
+
+/** A conversation before and after a batch. */
+interface FoldedPlace {
+  readonly orgId: OrgId;
+  readonly conversationId: ConversationId;
   readonly before: WaitingConversation | undefined;
-  waiting: WaitingConversation | undefined;
+  readonly waiting: WaitingConversation | undefined;
   /** The stay that the batch ended, if it began before the batch. */
-  ended: EndedEntry | undefined;
+  readonly ended: EndedEntry | undefined;
 }
 
 interface QueueRow {
@@ -90,6 +102,12 @@ export function waitingConversationOf(row: WaitingRow): WaitingConversation {
   };
 }
 
+/** In place of a stored snapshot that a batch leaves as it is. Such snapshots are neither read nor written. */
+const UNREAD: ConversationSnapshot = wholeSnapshot('' as ConversationId, {});
+
+/** The most bytes of stored snapshots that are changed by a statement: a batch may concern thousands of 255 KiB. */
+const SLICE_BYTES = 4 * 1024 * 1024;
+
 const MOVE = `with ${MOVED} select count(*) as moved from moved`;
 
 const LOCK_QUEUES = `
@@ -103,10 +121,15 @@ const BEGIN_QUEUES = `
   on conflict do nothing`;
 
 const LOCK_WAITING = `
-  select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id, w.snapshot
+  select w.org_id, w.conversation_id, w.entry_id, w.seq, w.waiting_since, w.stage, w.widget_id,
+    case when r then octet_length(w.snapshot::text) else 0 end as bytes
   from waiting_conversations w
-  join unnest($1::uuid[], $2::text[]) as concerned(o, c) on w.org_id = o and w.conversation_id = c
+  join unnest($1::uuid[], $2::text[], $3::boolean[]) as concerned(o, c, r) on w.org_id = o and w.conversation_id = c
   order by w.org_id, w.conversation_id for update of w`;
+
+const READ_SNAPSHOTS = `
+  select w.org_id, w.conversation_id, w.snapshot from waiting_conversations w
+  join unnest($1::uuid[], $2::text[]) as changed(o, c) on w.org_id = o and w.conversation_id = c`;
 
 /** Marks an alert as published for certain, because the log holds its event. */
 const NOTE_LOGGED = `
@@ -129,6 +152,10 @@ const WRITE = `
     set entry_id = excluded.entry_id, log_partition = excluded.log_partition, seq = excluded.seq,
       waiting_since = excluded.waiting_since, stage = excluded.stage, first_due_at = excluded.first_due_at,
       second_due_at = excluded.second_due_at, widget_id = excluded.widget_id, snapshot = excluded.snapshot
+  ), marked as (
+    update waiting_conversations w set seq = s, stage = g
+    from unnest($22::uuid[], $23::text[], $24::bigint[], $25::smallint[]) as marked(o, c, s, g)
+    where w.org_id = o and w.conversation_id = c
   ), gone as (
     delete from waiting_conversations w using unnest($12::uuid[], $13::text[]) as gone(o, c)
     where w.org_id = o and w.conversation_id = c
@@ -227,10 +254,15 @@ export class ChatQueueProjection {
       if (fresh.length === 0) return Infinity;
       const places = await lockPlaces(runner, fresh);
       const alertedEntries = await noteLogged(runner, fresh);
-      for (const event of fresh) fold(places, event, alertedEntries.get(keyOf(event.orgId, event.id)) ?? null);
-      const folded = [...places.values()];
-      await runner.query(WRITE, [partition, ...writeParameters(folded, queues, fresh)]);
-      return Math.min(...folded.map((one) => nextDueMs(one, queues)));
+      const lastSeqs = new Map(fresh.map(({ orgId, seq }) => [orgId, seq]));
+      let dueMs = Infinity;
+      for (const slice of slicesOf(places)) {
+        const snapshots = await readSnapshots(runner, slice);
+        const folded = slice.map((place) => fold(place, snapshots, alertedEntries));
+        await runner.query(WRITE, [partition, ...writeParameters(folded, queues, lastSeqs)]);
+        dueMs = Math.min(dueMs, ...folded.map((one) => nextDueMs(one, queues)));
+      }
+      return dueMs;
     });
   }
 }
@@ -270,28 +302,63 @@ function unrepeated(
   return gate.sift(events).fresh;
 }
 
-async function lockPlaces(runner: QueryRunner, events: readonly ConversationEvent[]): Promise<Map<string, Place>> {
+/** Whether the events change the stored snapshot. A chat that enters the queue or leaves it needs no earlier one. */
+function changeSnapshot(events: readonly ConversationEvent[]): boolean {
+  const kinds = new Set(events.map(({ change }) => change.kind));
+  return kinds.has('transferred') && !kinds.has('entered') && !kinds.has('left');
+}
+
+async function lockPlaces(runner: QueryRunner, events: readonly ConversationEvent[]): Promise<readonly Place[]> {
   const places = new Map<string, Place>();
-  for (const { orgId, conversationId } of events) {
-    places.set(keyOf(orgId, conversationId), {
-      orgId,
-      conversationId,
-      before: undefined,
-      waiting: undefined,
-      ended: undefined,
-    });
+  for (const event of events) {
+    const { orgId, conversationId } = event;
+    const key = keyOf(orgId, conversationId);
+    const place = places.get(key);
+    if (place === undefined) places.set(key, { orgId, conversationId, before: undefined, bytes: 0, events: [event] });
+    else place.events.push(event);
   }
   const concerned = [...places.values()];
   const rows = (await runner.query(LOCK_WAITING, [
     concerned.map(({ orgId }) => orgId),
     concerned.map(({ conversationId }) => conversationId),
-  ])) as WaitingRow[];
+    concerned.map((place) => changeSnapshot(place.events)),
+  ])) as (Omit<WaitingRow, 'snapshot'> & { readonly bytes: number })[];
   for (const row of rows) {
-    const before = waitingConversationOf(row);
-    const { orgId, conversationId } = before;
-    places.set(keyOf(orgId, conversationId), { orgId, conversationId, before, waiting: before, ended: undefined });
+    const place = places.get(keyOf(row.org_id, row.conversation_id));
+    if (place === undefined) continue;
+    place.before = waitingConversationOf({ ...row, snapshot: UNREAD });
+    place.bytes = row.bytes;
   }
-  return places;
+  return concerned;
+}
+
+function* slicesOf(places: readonly Place[]): Generator<readonly Place[]> {
+  let slice: Place[] = [];
+  let bytes = 0;
+  for (const place of places) {
+    if (slice.length > 0 && bytes + place.bytes > SLICE_BYTES) {
+      yield slice;
+      slice = [];
+      bytes = 0;
+    }
+    slice.push(place);
+    bytes += place.bytes;
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** Reads the stored snapshots that the events of the slice change. */
+async function readSnapshots(
+  runner: QueryRunner,
+  slice: readonly Place[],
+): Promise<ReadonlyMap<string, ConversationSnapshot>> {
+  const changed = slice.filter(({ bytes }) => bytes > 0);
+  if (changed.length === 0) return new Map();
+  const rows = (await runner.query(READ_SNAPSHOTS, [
+    changed.map(({ orgId }) => orgId),
+    changed.map(({ conversationId }) => conversationId),
+  ])) as Pick<WaitingRow, 'org_id' | 'conversation_id' | 'snapshot'>[];
+  return new Map(rows.map((row) => [keyOf(row.org_id, row.conversation_id), row.snapshot]));
 }
 
 /** @returns the stays that the batch's alerting events are about, as far as Gapless decided them */
@@ -308,13 +375,22 @@ async function noteLogged(
   return new Map(rows.map((row) => [keyOf(row.org_id, row.event_id), row.entry_id]));
 }
 
-function fold(places: ReadonlyMap<string, Place>, event: ConversationEvent, alertedEntry: EventId | null): void {
-  const place = places.get(keyOf(event.orgId, event.conversationId));
-  if (place === undefined) return;
-  const { waiting, ended } = foldConversation(place.waiting, event, alertedEntry);
-  place.waiting = waiting;
-  // Only a stay from before this batch can have alerts.
-  if (ended !== undefined && ended.entry === place.before?.entry) place.ended = ended;
+function fold(
+  { orgId, conversationId, before: stored, events }: Place,
+  snapshots: ReadonlyMap<string, ConversationSnapshot>,
+  alertedEntries: ReadonlyMap<string, EventId>,
+): FoldedPlace {
+  const snapshot = snapshots.get(keyOf(orgId, conversationId));
+  const before = stored === undefined || snapshot === undefined ? stored : { ...stored, snapshot };
+  let waiting = before;
+  let ended: EndedEntry | undefined;
+  for (const event of events) {
+    const folded = foldConversation(waiting, event, alertedEntries.get(keyOf(orgId, event.id)) ?? null);
+    waiting = folded.waiting;
+    // Only a stay from before this batch can have alerts.
+    if (folded.ended !== undefined && folded.ended.entry === before?.entry) ended = folded.ended;
+  }
+  return { orgId, conversationId, before, waiting, ended };
 }
 
 function dueAtMs(
@@ -326,22 +402,25 @@ function dueAtMs(
 }
 
 /** @returns when the chat passes its next threshold; `Infinity` if it waits for none, or was left as it was */
-function nextDueMs({ before, waiting }: Place, queues: ReadonlyMap<OrgId, Queue>): number {
+function nextDueMs({ before, waiting }: FoldedPlace, queues: ReadonlyMap<OrgId, Queue>): number {
   if (waiting === undefined || waiting === before || waiting.stage === 2) return Infinity;
   return dueAtMs(waiting, waiting.stage === 0 ? 'firstAlertSeconds' : 'secondAlertSeconds', queues);
 }
 
 function writeParameters(
-  places: readonly Place[],
+  places: readonly FoldedPlace[],
   queues: ReadonlyMap<OrgId, Queue>,
-  events: readonly ConversationEvent[],
+  lastSeqs: ReadonlyMap<OrgId, Seq>,
 ): readonly unknown[] {
-  const kept = places.flatMap(({ waiting, before }) => (waiting === undefined || waiting === before ? [] : [waiting]));
+  const changed = places.flatMap(({ waiting, before }) =>
+    waiting === undefined || waiting === before ? [] : [waiting],
+  );
+  const marked = changed.filter(({ snapshot }) => snapshot === UNREAD);
+  const kept = changed.filter(({ snapshot }) => snapshot !== UNREAD);
   const gone = places.filter(({ before, waiting }) => before !== undefined && waiting === undefined);
   const ended = places.flatMap(({ orgId, conversationId, ended: one }) =>
     one === undefined ? [] : [{ orgId, conversationId, ...one }],
   );
-  const lastSeqs = new Map(events.map(({ orgId, seq }) => [orgId, seq]));
   const deltas = new Map<OrgId, number>();
   for (const { orgId, before, waiting } of places) {
     const delta = Number(waiting !== undefined) - Number(before !== undefined);
@@ -360,13 +439,17 @@ function writeParameters(
     kept.map((one) => JSON.stringify(one.snapshot)),
     gone.map((one) => one.orgId),
     gone.map((one) => one.conversationId),
-    [...lastSeqs.keys()],
-    [...lastSeqs.values()],
-    [...lastSeqs.keys()].map((orgId) => deltas.get(orgId) ?? 0),
+    [...deltas.keys()],
+    [...deltas.keys()].map((orgId) => lastSeqs.get(orgId)),
+    [...deltas.values()],
     ended.map((one) => one.orgId),
     ended.map((one) => one.conversationId),
     ended.map((one) => one.entry),
     ended.map((one) => one.atMs),
     ended.map((one) => one.how),
+    marked.map((one) => one.orgId),
+    marked.map((one) => one.conversationId),
+    marked.map((one) => one.seq),
+    marked.map((one) => one.stage),
   ];
 }

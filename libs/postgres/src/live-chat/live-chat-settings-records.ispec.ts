@@ -38,6 +38,32 @@ it('keeps what another request sets at the same time, if only thresholds are set
   expect(await records.read(orgId)).toEqual(last);
 });
 
+it('writes waiting chats only if thresholds change', async () => {
+  const orgId = anOrgId();
+  const { firstAlertSeconds, secondAlertSeconds } = DEFAULT_LIVE_CHAT_SETTINGS;
+  await records.replace(orgId, { firstAlertSeconds, secondAlertSeconds, staffAlerts: SILENT }, AT);
+  await store.query(
+    `insert into waiting_conversations (org_id, conversation_id, entry_id, log_partition, seq, waiting_since, stage,
+       first_due_at, second_due_at, snapshot)
+     values ($1, 'cnv_1', 'evt_1', 0, 1, $2, 0, $2, $2, '{}')`,
+    [orgId, AT],
+  );
+  const chat = async () => {
+    const [row] = await store.query<{ xmin: string; waits: number }>(
+      `select xmin::text, extract(epoch from second_due_at - waiting_since)::int as waits
+       from waiting_conversations where org_id = $1`,
+      [orgId],
+    );
+    return row!;
+  };
+  const before = await chat();
+  await records.replace(orgId, { firstAlertSeconds, secondAlertSeconds, staffAlerts: MAILED }, AT);
+  expect(await chat()).toEqual(before);
+  expect(await records.read(orgId)).toMatchObject({ staffAlerts: MAILED });
+  await records.replace(orgId, { firstAlertSeconds, secondAlertSeconds: 700, staffAlerts: MAILED }, AT);
+  expect((await chat()).waits).toBe(700);
+});
+
 /** Resolves once so many requests wait for a lock. */
 async function untilWaiting(requests: number): Promise<void> {
   await eventually(async () => {

@@ -55,14 +55,17 @@ export class LiveChatSettingsRecords {
     const thresholds = [orgId, settings.firstAlertSeconds, settings.secondAlertSeconds];
     return this.store.forOrg(orgId, async (runner) => {
       // This comes first, because it locks the queue: from here on, no chat enters it with the old thresholds, and no
-      // other request changes the settings.
-      await runner.query(
-        `insert into chat_queues (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
+      // other request changes the settings. It locks the queue also if its thresholds stay as they are.
+      const changed = (await runner.query(
+        `insert into chat_queues as q (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
          values ($1, 0, 0, $2, $3)
          on conflict (org_id) do update
-         set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds`,
+         set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds
+         where q.first_alert_seconds <> excluded.first_alert_seconds
+           or q.second_alert_seconds <> excluded.second_alert_seconds
+         returning 1`,
         thresholds,
-      );
+      )) as unknown[];
       const staffAlerts = settings.staffAlerts ?? (await read(runner, orgId)).staffAlerts;
       await runner.query(
         `insert into live_chat_settings
@@ -74,12 +77,14 @@ export class LiveChatSettingsRecords {
            updated_at = excluded.updated_at`,
         [...thresholds, staffAlerts.enabled, staffAlerts.emails, at],
       );
-      await runner.query(
-        `update waiting_conversations
-         set first_due_at = waiting_since + make_interval(secs => $2), second_due_at = waiting_since + make_interval(secs => $3)
-         where org_id = $1 and stage < 2`,
-        thresholds,
-      );
+      if (changed.length > 0) {
+        await runner.query(
+          `update waiting_conversations
+           set first_due_at = waiting_since + make_interval(secs => $2), second_due_at = waiting_since + make_interval(secs => $3)
+           where org_id = $1 and stage < 2`,
+          thresholds,
+        );
+      }
       await appendAudit(runner, this.actor, {
         orgId,
         action: 'live_chat_settings.changed',

@@ -49,6 +49,7 @@ import { EndedActivations1700000000113 } from './0113-ended-activations.js';
 import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
 import { OldestChats1700000000116 } from './0116-oldest-chats.js';
 import { ManyInactivePeriods1700000000117 } from './0117-many-inactive-periods.js';
+import { MailsByOrg1700000000118 } from './0118-mails-by-org.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -102,4 +103,5 @@ export const MIGRATIONS = [
   LastingBacklogs1700000000115,
   OldestChats1700000000116,
   ManyInactivePeriods1700000000117,
+  MailsByOrg1700000000118,
 ];

@@ -73,6 +73,7 @@ describe('the migrations', () => {
       'LastingBacklogs1700000000115 9ea9ff954496',
       'OldestChats1700000000116 ab75bc715259',
       'ManyInactivePeriods1700000000117 5b71dc8df9c1',
+      'MailsByOrg1700000000118 7b8303922a9c',
     ]);
   });
 });

@@ -314,7 +314,7 @@ export const METRICS = {
   },
   gapless_alert_mails_total: {
     kind: 'counter',
-    help: 'Attempts to mail a staff alert, by outcome: sent, retry, or exhausted after the last one.',
+    help: 'Attempts to mail a staff alert, by outcome: sent, retry, exhausted after the last one, or untried if it was too old.',
     labels: ['outcome'],
   },
 

@@ -1,5 +1,12 @@
 import { Module } from '@nestjs/common';
-import { AlertClaims, AlertOutbox, ChatQueueProjection, Store, type UnpublishedAlert } from '#libs/postgres';
+import {
+  AlertClaims,
+  AlertOutbox,
+  ChatQueueProjection,
+  Store,
+  type PublishedAlerts,
+  type UnpublishedAlert,
+} from '#libs/postgres';
 import {
   Appender,
   inboxRecord,
@@ -13,7 +20,7 @@ import type { EventId, OrgId, WidgetId } from '#libs/domain';
 import { TOPICS, type GaplessApp } from '#libs/platform';
 import { createLogger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
-import { AlertPublisher } from '../../../../apps/alerting/src/alert-publisher.js';
+import { AlertPublisher, type Published } from '../../../../apps/alerting/src/alert-publisher.js';
 import { CaughtUpPartitions } from '../../../../apps/alerting/src/caught-up-partitions.js';
 import { FoldQueueHandler } from '../../../../apps/alerting/src/fold-queue.handler.js';
 import { FoldedInbox } from '../../../../apps/alerting/src/folded-inbox.js';
@@ -43,11 +50,11 @@ export interface StaffAlert {
 /** An outbox of a process that dies when it has written to Kafka, and before it has noted that. */
 class DyingOutbox extends AlertOutbox {
   override publish(
-    partitions: readonly number[],
+    partition: number,
     options: { readonly limit: number; readonly nowMs: number; readonly logTopic: string },
     publish: (alerts: readonly UnpublishedAlert[]) => Promise<void>,
-  ): Promise<number> {
-    return super.publish(partitions, options, async (alerts) => {
+  ): Promise<PublishedAlerts> {
+    return super.publish(partition, options, async (alerts) => {
       await publish(alerts);
       throw new Error('killed');
     });
@@ -56,8 +63,9 @@ class DyingOutbox extends AlertOutbox {
 
 /** A publisher of a process that dies before it has written anything. */
 class DeadPublisher extends AlertPublisher {
-  override publish(_partitions: readonly number[], raised: ReadonlySet<EventId>): Promise<number> {
-    return raised.size === 0 ? Promise.resolve(0) : Promise.reject(new Error('killed'));
+  override publish(_partitions: readonly number[], raised: ReadonlySet<EventId>): Promise<Published> {
+    if (raised.size > 0) return Promise.reject(new Error('killed'));
+    return Promise.resolve({ count: 0, failures: new Map() });
   }
 }
 

@@ -170,7 +170,7 @@ async function aChatWithAnAlert(orgId: OrgId, partition: number): Promise<void> 
   );
   const claims = new AlertClaims(store);
   const nowMs = CREATED_AT_MS + 3_600_000;
-  const [due] = await claims.due([partition], nowMs, 10);
+  const [due] = (await claims.due([partition], nowMs, 10)).queues;
   const alerts = decideAlerts(due!.queue, due!.settings, nowMs).slice(0, 1);
   await claims.claim([{ waiting: due!.queue.waiting[0]!, partition, alerts, mails: false }]);
 }

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { EventId } from '#libs/domain';
+import type { Appender, KafkaConnection, LogPositions, NewRecord, PartitionWriter, TopicNames } from '#libs/kafka-log';
+import { AlertOutbox, type Store } from '#libs/postgres';
+import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
+import { anEventId, anOrgId } from '../../../test/support/ids.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
+import { AlertPublisher } from './alert-publisher.js';
+
+const NOW_MS = Date.UTC(2026, 5, 1, 12);
+
+let database: TestDatabase;
+let store: Store;
+
+beforeAll(async () => {
+  database = await createTestDatabase(migrateTestDatabase);
+  store = aStore(database.url);
+  await store.open(() => undefined);
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+/** Stores alerts of a partition that were raised a millisecond after each other. */
+async function raised(partition: number, count: number, firstAtMs: number): Promise<readonly EventId[]> {
+  const ids = Array.from({ length: count }, () => anEventId());
+  await store.query(
+    `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+       mail_state)
+     select $1, id, 'cnv_' || n, 'evt_' || n, 1, $2, to_timestamp(($3::bigint + n) / 1000.0), '{}', true, 'none'
+     from unnest($4::text[]) with ordinality as alert(id, n)`,
+    [anOrgId(), partition, firstAtMs, ids],
+  );
+  return ids;
+}
+
+it('publishes alerts and events however many staff alerts of another partition cannot be written', async () => {
+  const appended: string[] = [];
+  const written: number[] = [];
+  const publisher = new AlertPublisher({
+    outbox: new AlertOutbox(store),
+    connection: {} as KafkaConnection,
+    positions: {} as LogPositions,
+    appender: {
+      append: (records: readonly NewRecord[]) => {
+        appended.push(...records.map(({ value }) => (JSON.parse(String(value)) as { id: string }).id));
+        return Promise.resolve();
+      },
+    } as unknown as Appender,
+    writer: {
+      write: (_topic: string, partition: number, records: readonly unknown[]) => {
+        if (partition === 3) return Promise.reject(new Error('too few replicas'));
+        written.push(...records.map(() => partition));
+        return Promise.resolve(0);
+      },
+    } as unknown as PartitionWriter,
+    topics: { inbox: 'inbox', log: 'log', staffAlerts: 'staff-alerts' } as TopicNames,
+    clock: { now: () => NOW_MS },
+  });
+  const stuck = await raised(3, 201, NOW_MS - 60_000);
+  const [other] = await raised(4, 1, NOW_MS);
+  const publish = () => publisher.publish([2, 3, 4], new Set([...stuck, other!]));
+
+  const { count, failures } = await publish();
+  expect([count, [...failures]]).toEqual([1, [[3, new Error('too few replicas')]]]);
+  expect(appended.toSorted()).toEqual([...stuck.slice(0, 200), other].toSorted());
+  expect(written).toEqual([4]);
+  const marked = await store.query('select event_id from alerts where published_at is not null');
+  expect(marked).toEqual([{ event_id: other }]);
+
+  // The fold notes the events of the log.
+  await store.query('update alerts set is_logged = true where event_id = any($1)', [appended]);
+  appended.length = 0;
+  expect((await publish()).count).toBe(0);
+  expect(appended).toEqual(stuck.slice(200));
+});
