@@ -21,7 +21,8 @@ function idAndName(description: string, nullable: boolean): JsonObject {
 
 const visitor: JsonObject = {
   type: 'object',
-  description: 'The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.',
+  description:
+    'The visitor. All but the id may be missing, and all but `verified` null: an anonymous visitor has given no data yet.',
   properties: {
     id: { type: 'string', minLength: 1 },
     name: { type: ['string', 'null'] },
