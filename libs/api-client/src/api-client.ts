@@ -35,6 +35,7 @@ export interface ApiRequest {
 }
 
 export interface ApiAnswer {
+  readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 }
@@ -99,7 +100,7 @@ export class ApiClient {
       };
     }
     const { status, headers, data } = answer;
-    if (status >= 200 && status < 300) return { kind: 'answered', answer: { headers, body: data } };
+    if (status >= 200 && status < 300) return { kind: 'answered', answer: { status, headers, body: data } };
     return {
       kind: 'failed',
       error: apiErrorOf(status, data),

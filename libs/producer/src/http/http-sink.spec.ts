@@ -8,6 +8,7 @@ import { Producer } from '../events/producer.js';
 import { HttpSink } from './http-sink.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const ID = 'evt_1111111111111111';
 
 function anEvent(n: number, bytes = 1): NewEvent {
   return { event: 'ticket.created', org_id: ORG, data: { n, text: 'x'.repeat(bytes) } };
@@ -18,14 +19,23 @@ interface Submitted {
   readonly data: { readonly n: number };
 }
 
+function submittedIn(body: string): readonly Submitted[] {
+  return (JSON.parse(body) as { events: Submitted[] }).events;
+}
+
+/** What Gapless answers when it has the events. */
+function taken(events: readonly Submitted[]): object {
+  return { data: events.map(({ id }) => ({ id })) };
+}
+
 describe('a producer over HTTP', () => {
   let server: Server;
   let producer: Producer;
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; later ones get 202. */
-  let answers: ('break' | { readonly status: number; readonly body?: object })[];
+  /** How the next requests are answered; later ones get 202 with the ids. */
+  let answers: ('break' | { readonly status: number; readonly body?: unknown })[];
 
   beforeEach(async () => {
     requests = [];
@@ -37,12 +47,13 @@ describe('a producer over HTTP', () => {
       request.on('end', () => {
         const body = Buffer.concat(chunks);
         bytes.push(body.length);
-        requests.push((JSON.parse(body.toString()) as { events: Submitted[] }).events);
-        const answer = answers.shift() ?? { status: 202 };
+        const events = submittedIn(body.toString());
+        requests.push(events);
+        const answer = answers.shift() ?? { status: 202, body: taken(events) };
         if (answer === 'break') request.socket.destroy();
         else {
           response.writeHead(answer.status, { 'content-type': 'application/json' });
-          response.end(JSON.stringify(answer.body ?? {}));
+          response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
         }
       });
     });
@@ -71,7 +82,8 @@ describe('a producer over HTTP', () => {
     const http = axios.create({
       adapter: (config) => {
         timeouts.push(config.timeout);
-        return Promise.resolve({ status: 202, statusText: '', headers: {}, data: {}, config });
+        const data = taken(submittedIn(String(config.data)));
+        return Promise.resolve({ status: 202, statusText: '', headers: {}, data, config });
       },
     });
     const options = { baseUrl: 'http://127.0.0.1', apiKey: 'gk_1', http };
@@ -84,6 +96,23 @@ describe('a producer over HTTP', () => {
     answers = ['break', 'break', 'break'];
     await expect(producer.emit(anEvent(1))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(requests).toHaveLength(3);
+  });
+
+  it.each([
+    ['a page with 200', { status: 200, body: '<html>' }],
+    ['202 with nothing', { status: 202, body: '' }],
+    ['202 with no ids', { status: 202, body: { data: [null] } }],
+    ['202 with other ids', { status: 202, body: { data: [{ id: 'evt_0000000000000000' }] } }],
+    ['202 with more ids', { status: 202, body: { data: [{ id: ID }, { id: ID }] } }],
+    ['200 with the ids', { status: 200, body: { data: [{ id: ID }] } }],
+  ])('does not take %s for the word of Gapless that it has the event', async (_, answer) => {
+    answers = [answer];
+    await expect(producer.emit({ ...anEvent(1), id: ID })).rejects.toMatchObject({
+      kind: 'unavailable',
+      status: answer.status,
+      detail: expect.stringContaining('check the base url') as unknown,
+    });
+    expect(requests).toHaveLength(1);
   });
 
   it('reports what is wrong with an event that is refused', async () => {

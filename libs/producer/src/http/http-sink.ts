@@ -1,4 +1,4 @@
-import { ApiClient, type ApiClientOptions } from '../../../api-client/src/index.js';
+import { ApiClient, submitEvents, type ApiClientOptions } from '../../../api-client/src/index.js';
 import { batchesOf, type BatchLimits } from '../events/batches.js';
 import type { EventSink } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
@@ -28,9 +28,6 @@ export class HttpSink implements EventSink {
 
   async send(events: readonly ReadyEvent[]): Promise<void> {
     // One after the other, because the order of the requests is the order of an organization's events.
-    for (const batch of batchesOf(events, REQUEST)) {
-      const body = `{"events":[${batch.map(({ json }) => json).join(',')}]}`;
-      await this.#api.request({ method: 'POST', path: '/internal/events', body });
-    }
+    for (const batch of batchesOf(events, REQUEST)) await submitEvents(this.#api, batch);
   }
 }

@@ -1,3 +1,5 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
@@ -8,6 +10,7 @@ import { ApiError } from '../../../api-client/src/index.js';
 import type { EventSink } from '../events/event-sink.js';
 import type { NewEvent } from '../events/new-event.js';
 import type { ReadyEvent } from '../events/ready-event.js';
+import { HttpSink } from '../http/http-sink.js';
 import { emitInTransaction, GaplessOutbox1700000000000, OutboxRelay } from './index.js';
 
 function anEvent(orgId: string, n: number): NewEvent {
@@ -40,6 +43,7 @@ describe('the outbox', () => {
   let dataSource: DataSource;
   let sink: FakeSink;
   let refused: string[];
+  let servers: Server[];
 
   beforeAll(async () => {
     database = await createTestDatabase(() => Promise.resolve(), 'empty');
@@ -57,9 +61,11 @@ describe('the outbox', () => {
   beforeEach(() => {
     sink = new FakeSink();
     refused = [];
+    servers = [];
   });
 
   afterEach(async () => {
+    for (const server of servers) server.close().closeAllConnections();
     await dataSource.query('truncate tickets, gapless_outbox');
   });
 
@@ -71,6 +77,14 @@ describe('the outbox', () => {
       onRefused: (id) => void refused.push(id),
       pollIntervalMs: 5,
     });
+  }
+
+  /** Starts a server, and returns its URL. */
+  async function aServer(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   /** Writes a ticket and its event in one transaction. */
@@ -124,6 +138,14 @@ describe('the outbox', () => {
     await aRelay().relay();
     expect(sink.sent.map((event) => event.id)).toEqual([id, id]);
     expect(await waiting()).toBe(0);
+  });
+
+  it('keeps what another server at the base URL has answered with a page', async () => {
+    await change(anOrgId(), 1);
+    const baseUrl = await aServer((_request, response) => response.end('<html>'));
+    await expect(aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).rejects.toThrow(/base url/);
+    expect(await waiting()).toBe(1);
+    expect(refused).toEqual([]);
   });
 
   it('puts aside what will never be accepted, and goes on with the rest', async () => {
