@@ -95,7 +95,7 @@ export class ApiClient {
       const detail = error instanceof Error ? error.message : String(error);
       return {
         kind: 'failed',
-        error: new ApiError('unavailable', undefined, code, detail, [], error),
+        error: new ApiError('unavailable', undefined, code, detail, [], causeOf(error)),
         retryAfterMs: 0,
       };
     }
@@ -125,6 +125,11 @@ export class ApiClient {
       validateStatus: () => true,
     });
   }
+}
+
+/** Returns the error of the system. An error of axios holds the request, with the API key and the body. */
+function causeOf(error: unknown): unknown {
+  return axios.isAxiosError(error) ? causeOf(error.cause) : error;
 }
 
 function checkedKey(apiKey: unknown): string {

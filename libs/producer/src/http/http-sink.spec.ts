@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import axios from 'axios';
 import { oneTo } from '../../../../test/support/sequence.js';
@@ -9,6 +10,7 @@ import { HttpSink } from './http-sink.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const ID = 'evt_1111111111111111';
+const KEY = 'gk_1';
 
 function anEvent(n: number, bytes = 1): NewEvent {
   return { event: 'ticket.created', org_id: ORG, data: { n, text: 'x'.repeat(bytes) } };
@@ -59,7 +61,7 @@ describe('a producer over HTTP', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    producer = new Producer(new HttpSink({ baseUrl, apiKey: 'gk_1', retries: 2 }));
+    producer = new Producer(new HttpSink({ baseUrl, apiKey: KEY, retries: 2 }));
   });
 
   afterEach(() => {
@@ -86,7 +88,7 @@ describe('a producer over HTTP', () => {
         return Promise.resolve({ status: 202, statusText: '', headers: {}, data, config });
       },
     });
-    const options = { baseUrl: 'http://127.0.0.1', apiKey: 'gk_1', http };
+    const options = { baseUrl: 'http://127.0.0.1', apiKey: KEY, http };
     const sink = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
     await new Producer(sink).emit(anEvent(1));
     expect(timeouts).toEqual([expected]);
@@ -113,6 +115,15 @@ describe('a producer over HTTP', () => {
       detail: expect.stringContaining('check the base url') as unknown,
     });
     expect(requests).toHaveLength(1);
+  });
+
+  it('shows neither the key nor the events in the error of a request that fails', async () => {
+    answers = ['break', 'break', 'break'];
+    const error: unknown = await producer.emit({ ...anEvent(1), id: ID }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'ECONNRESET' });
+    const printed = inspect(error, { depth: 10 });
+    expect(printed).not.toContain(KEY);
+    expect(printed).not.toContain(ID);
   });
 
   it('reports what is wrong with an event that is refused', async () => {
