@@ -41,8 +41,7 @@ export interface ApiAnswer {
 }
 
 type Outcome =
-  | { readonly kind: 'answered'; readonly answer: ApiAnswer }
-  | { readonly kind: 'failed'; readonly error: ApiError; readonly retryAfterMs: number };
+  { readonly kind: 'answered'; readonly answer: ApiAnswer } | { readonly kind: 'failed'; readonly error: ApiError };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 5;
@@ -81,7 +80,7 @@ export class ApiClient {
       request.signal?.throwIfAborted();
       if (outcome.error.kind === 'refused' || failures > retries) throw outcome.error;
       this.#onRetry(outcome.error);
-      const waitMs = Math.max(outcome.retryAfterMs, backOffMs(failures, randomFraction()));
+      const waitMs = Math.max(outcome.error.retryAfterMs ?? 0, backOffMs(failures, randomFraction()));
       await delay(waitMs, undefined, request.signal === undefined ? {} : { signal: request.signal });
     }
   }
@@ -93,19 +92,13 @@ export class ApiClient {
     } catch (error) {
       const code = axios.isAxiosError(error) ? (error.code ?? 'unknown') : 'unknown';
       const detail = error instanceof Error ? error.message : String(error);
-      return {
-        kind: 'failed',
-        error: new ApiError('unavailable', undefined, code, detail, [], causeOf(error)),
-        retryAfterMs: 0,
-      };
+      const cause = causeOf(error);
+      return { kind: 'failed', error: new ApiError('unavailable', undefined, code, detail, [], { cause }) };
     }
     const { status, headers, data } = answer;
     if (status >= 200 && status < 300) return { kind: 'answered', answer: { status, headers, body: data } };
-    return {
-      kind: 'failed',
-      error: apiErrorOf(status, data),
-      retryAfterMs: retryAfterMs(headers['retry-after'], headers['date']) ?? 0,
-    };
+    const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
+    return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
   }
 
   #send(request: ApiRequest): Promise<AxiosResponse<unknown>> {

@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import axios from 'axios';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { NewEvent } from '../events/new-event.js';
 import { Producer } from '../events/producer.js';
+import { readyEvent } from '../events/ready-event.js';
 import { HttpSink } from './http-sink.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -15,6 +17,8 @@ const KEY = 'gk_1';
 function anEvent(n: number, bytes = 1): NewEvent {
   return { event: 'ticket.created', org_id: ORG, data: { n, text: 'x'.repeat(bytes) } };
 }
+
+const READY = [readyEvent(anEvent(1))];
 
 interface Submitted {
   readonly id: string;
@@ -32,12 +36,13 @@ function taken(events: readonly Submitted[]): object {
 
 describe('a producer over HTTP', () => {
   let server: Server;
+  let sink: HttpSink;
   let producer: Producer;
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
   /** How the next requests are answered; later ones get 202 with the ids. */
-  let answers: ('break' | { readonly status: number; readonly body?: unknown })[];
+  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown })[];
 
   beforeEach(async () => {
     requests = [];
@@ -53,7 +58,7 @@ describe('a producer over HTTP', () => {
         requests.push(events);
         const answer = answers.shift() ?? { status: 202, body: taken(events) };
         if (answer === 'break') request.socket.destroy();
-        else {
+        else if (answer !== 'hang') {
           response.writeHead(answer.status, { 'content-type': 'application/json' });
           response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
         }
@@ -61,7 +66,8 @@ describe('a producer over HTTP', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    producer = new Producer(new HttpSink({ baseUrl, apiKey: KEY, retries: 2 }));
+    sink = new HttpSink({ baseUrl, apiKey: KEY, retries: 2 });
+    producer = new Producer(sink);
   });
 
   afterEach(() => {
@@ -89,8 +95,8 @@ describe('a producer over HTTP', () => {
       },
     });
     const options = { baseUrl: 'http://127.0.0.1', apiKey: KEY, http };
-    const sink = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
-    await new Producer(sink).emit(anEvent(1));
+    const other = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
+    await new Producer(other).emit(anEvent(1));
     expect(timeouts).toEqual([expected]);
   });
 
@@ -148,6 +154,31 @@ describe('a producer over HTTP', () => {
     expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(40));
     expect(Math.max(...bytes)).toBeLessThanOrEqual(4 * 1024 * 1024);
     expect(requests.length).toBeLessThanOrEqual(3);
+  });
+
+  it('closes after the events under way, with their retries, and takes none afterwards', async () => {
+    answers = ['break'];
+    const underWay = [1, 2].map((n) => producer.emit(anEvent(n)));
+    await producer.close();
+    expect(new Set(requests.flat().map(({ data }) => data.n))).toEqual(new Set([1, 2]));
+    expect(requests).toHaveLength(3);
+    await Promise.all(underWay);
+    await expect(producer.emit(anEvent(3))).rejects.toThrow('the HttpSink is closed');
+    expect(requests).toHaveLength(3);
+  });
+
+  it('tries as often as a call says, and ends with its signal', async () => {
+    answers = ['break'];
+    await expect(sink.send(READY, { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(requests).toHaveLength(1);
+    answers = ['hang'];
+    const controller = new AbortController();
+    const sent = sink.send(READY, { signal: controller.signal });
+    await eventually(() => {
+      expect(requests).toHaveLength(2);
+    });
+    controller.abort(new Error('enough'));
+    await expect(sent).rejects.toThrow('enough');
   });
 
   it('sends nothing when one of the events cannot be accepted', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
@@ -43,6 +44,7 @@ describe('the outbox', () => {
   let dataSource: DataSource;
   let sink: FakeSink;
   let refused: string[];
+  let errors: unknown[];
   let servers: Server[];
 
   beforeAll(async () => {
@@ -61,6 +63,7 @@ describe('the outbox', () => {
   beforeEach(() => {
     sink = new FakeSink();
     refused = [];
+    errors = [];
     servers = [];
   });
 
@@ -73,7 +76,7 @@ describe('the outbox', () => {
     return new OutboxRelay({
       dataSource,
       sink: to,
-      onError: () => undefined,
+      onError: (error) => void errors.push(error),
       onRefused: (id) => void refused.push(id),
       pollIntervalMs: 5,
     });
@@ -167,6 +170,23 @@ describe('the outbox', () => {
     expect(await aRelay().relay()).toBe(0);
   });
 
+  it('finds an invalid event among many, though the service soon limits requests', async () => {
+    const orgId = anOrgId();
+    for (const n of oneTo(6)) await change(orgId, n);
+    let left = 0;
+    sink.gate = (events) => {
+      if (left-- === 0) throw new ApiError('unavailable', 429, 'rate_limited', '');
+      if (events.some((event) => numberOf(event) === 6)) throw new ApiError('refused', 422, 'validation_failed', '');
+    };
+    for (let round = 0; round < 3; round++) {
+      left = 3;
+      expect(await aRelay().relay()).toBe(2);
+    }
+    expect(sink.sent.map(numberOf)).toEqual([1, 2, 3, 4, 5]);
+    expect(refused).toHaveLength(1);
+    expect(await aRelay().relay()).toBe(0);
+  });
+
   it('keeps everything when it is the key that is refused', async () => {
     await change(anOrgId(), 1);
     sink.gate = () => {
@@ -241,6 +261,45 @@ describe('the outbox', () => {
     });
     controller.abort();
     await running;
+  });
+
+  it('stops at once while the service does not answer, and the event still waits', async () => {
+    let requests = 0;
+    const baseUrl = await aServer(() => void requests++);
+    await change(anOrgId(), 1);
+    const controller = new AbortController();
+    const running = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).run(controller.signal);
+    await eventually(() => {
+      expect(requests).toBe(1);
+    });
+    const stoppedMs = performance.now();
+    controller.abort();
+    await running;
+    // A machine may be busy. The service has 20 s to answer.
+    expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+    expect(errors).toEqual([]);
+    expect(await waiting()).toBe(1);
+  });
+
+  it('waits as long as the service asks to, and holds no event meanwhile', async () => {
+    let requests = 0;
+    const baseUrl = await aServer((_request, response) => {
+      requests++;
+      response.writeHead(503, { 'retry-after': '600' }).end();
+    });
+    await change(anOrgId(), 1);
+    const controller = new AbortController();
+    const running = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).run(controller.signal);
+    await eventually(() => {
+      expect(errors).toMatchObject([{ status: 503, retryAfterMs: 600_000 }]);
+    });
+    const free = await dataSource.query<unknown[]>('select from gapless_outbox for update skip locked');
+    expect(free).toHaveLength(1);
+    // Longer than the first back-off.
+    await delay(1_000);
+    controller.abort();
+    await running;
+    expect(requests).toBe(1);
   });
 
   it('goes on when its callbacks throw', async () => {
