@@ -6,6 +6,7 @@ import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.j
 
 export interface OutboxRelayOptions {
   readonly dataSource: DataSource;
+  /** An `HttpSink`. With a sink whose `repeatsExpire`, an event can be appended twice, and Node prints a warning. */
   readonly sink: EventSink;
   /** Called at once when the relay cannot send. It retries with back-off, or later if the service asks for that. */
   readonly onError: (error: unknown) => void;
@@ -20,14 +21,18 @@ interface Failure {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 200;
+const REPEATS_EXPIRE =
+  'This outbox can append an event twice: Gapless knows the ids of its sink for 15 minutes only. Use an HttpSink.';
 
 /**
  * Emits the events that committed transactions have left in the outbox. It emits each organization's events in order.
- * An event that is sent again keeps its id, so it stays one event. Any number of relays may run; they share the
- * organizations.
+ * An event that was under way at a stop is sent again with the same id, perhaps hours later. Over HTTP it stays one
+ * event, for as long as the feed keeps it. Any number of relays may run; they share the organizations.
  */
 export class OutboxRelay {
-  constructor(private readonly options: OutboxRelayOptions) {}
+  constructor(private readonly options: OutboxRelayOptions) {
+    if (options.sink.repeatsExpire === true) process.emitWarning(REPEATS_EXPIRE, 'GaplessOutboxWarning');
+  }
 
   /** Relays until the signal is aborted. That ends a request under way; its events still wait, and are sent again. */
   async run(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Kafka } from 'kafkajs';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -12,6 +13,7 @@ import type { EventSink } from '../events/event-sink.js';
 import type { NewEvent } from '../events/new-event.js';
 import type { ReadyEvent } from '../events/ready-event.js';
 import { HttpSink } from '../http/http-sink.js';
+import { KafkaSink } from '../kafka/kafka-sink.js';
 import { emitInTransaction, GaplessOutbox1700000000000, OutboxRelay } from './index.js';
 
 function anEvent(orgId: string, n: number): NewEvent {
@@ -68,6 +70,7 @@ describe('the outbox', () => {
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
     for (const server of servers) server.close().closeAllConnections();
     await dataSource.query('truncate tickets, gapless_outbox');
   });
@@ -187,6 +190,15 @@ describe('the outbox', () => {
     expect(await aRelay().relay()).toBe(0);
   });
 
+  it('warns of a sink whose repeats Gapless does not always recognize', () => {
+    const warnings: string[] = [];
+    jest.spyOn(process, 'emitWarning').mockImplementation((warning) => void warnings.push(String(warning)));
+    aRelay(new HttpSink({ baseUrl: 'http://127.0.0.1', apiKey: 'gk_1' }));
+    expect(warnings).toEqual([]);
+    aRelay(new KafkaSink({ kafka: new Kafka({ brokers: ['127.0.0.1:1'] }) }));
+    expect(warnings).toEqual([expect.stringMatching(/append an event twice.*Use an HttpSink/)]);
+  });
+
   it('keeps everything when it is the key that is refused', async () => {
     await change(anOrgId(), 1);
     sink.gate = () => {
@@ -265,7 +277,9 @@ describe('the outbox', () => {
 
   it('stops at once while the service does not answer, and the event still waits', async () => {
     let requests = 0;
-    const baseUrl = await aServer(() => void requests++);
+    const baseUrl = await aServer(() => {
+      requests++;
+    });
     await change(anOrgId(), 1);
     const controller = new AbortController();
     const running = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).run(controller.signal);
