@@ -35,13 +35,13 @@ export interface ApiRequest {
 }
 
 export interface ApiAnswer {
+  readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 }
 
 type Outcome =
-  | { readonly kind: 'answered'; readonly answer: ApiAnswer }
-  | { readonly kind: 'failed'; readonly error: ApiError; readonly retryAfterMs: number };
+  { readonly kind: 'answered'; readonly answer: ApiAnswer } | { readonly kind: 'failed'; readonly error: ApiError };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 5;
@@ -80,7 +80,7 @@ export class ApiClient {
       request.signal?.throwIfAborted();
       if (outcome.error.kind === 'refused' || failures > retries) throw outcome.error;
       this.#onRetry(outcome.error);
-      const waitMs = Math.max(outcome.retryAfterMs, backOffMs(failures, randomFraction()));
+      const waitMs = Math.max(outcome.error.retryAfterMs ?? 0, backOffMs(failures, randomFraction()));
       await delay(waitMs, undefined, request.signal === undefined ? {} : { signal: request.signal });
     }
   }
@@ -92,19 +92,13 @@ export class ApiClient {
     } catch (error) {
       const code = axios.isAxiosError(error) ? (error.code ?? 'unknown') : 'unknown';
       const detail = error instanceof Error ? error.message : String(error);
-      return {
-        kind: 'failed',
-        error: new ApiError('unavailable', undefined, code, detail, [], error),
-        retryAfterMs: 0,
-      };
+      const cause = causeOf(error);
+      return { kind: 'failed', error: new ApiError('unavailable', undefined, code, detail, [], { cause }) };
     }
     const { status, headers, data } = answer;
-    if (status >= 200 && status < 300) return { kind: 'answered', answer: { headers, body: data } };
-    return {
-      kind: 'failed',
-      error: apiErrorOf(status, data),
-      retryAfterMs: retryAfterMs(headers['retry-after'], headers['date']) ?? 0,
-    };
+    if (status >= 200 && status < 300) return { kind: 'answered', answer: { status, headers, body: data } };
+    const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
+    return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
   }
 
   #send(request: ApiRequest): Promise<AxiosResponse<unknown>> {
@@ -124,6 +118,11 @@ export class ApiClient {
       validateStatus: () => true,
     });
   }
+}
+
+/** Returns the error of the system. An error of axios holds the request, with the API key and the body. */
+function causeOf(error: unknown): unknown {
+  return axios.isAxiosError(error) ? causeOf(error.cause) : error;
 }
 
 function checkedKey(apiKey: unknown): string {

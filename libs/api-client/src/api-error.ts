@@ -8,9 +8,15 @@ export interface ApiProblem {
   readonly detail: string;
 }
 
+interface ApiErrorOptions extends ErrorOptions {
+  readonly retryAfterMs?: number | undefined;
+}
+
 /** A request failed, and so did all its retries. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
+  /** The wait that `Retry-After` asks for, milliseconds, at most 10 minutes; `undefined` if it asks for none. */
+  readonly retryAfterMs: number | undefined;
 
   /**
    * @param status of the answer; `undefined` if there was none
@@ -23,14 +29,15 @@ export class ApiError extends Error {
     readonly code: string,
     readonly detail: string,
     readonly problems: readonly ApiProblem[] = [],
-    cause?: unknown,
+    options: ApiErrorOptions = {},
   ) {
-    super([status, code, detail].filter((part) => part !== undefined && part !== '').join(' '), { cause });
+    super([status, code, detail].filter((part) => part !== undefined && part !== '').join(' '), options);
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 
 /** Makes an error from a problem document (RFC 9457), or from whatever else a proxy answered. */
-export function apiErrorOf(status: number, body: unknown): ApiError {
+export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number): ApiError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as {
     readonly code?: unknown;
     readonly detail?: unknown;
@@ -42,5 +49,6 @@ export function apiErrorOf(status: number, body: unknown): ApiError {
     typeof problem.code === 'string' ? problem.code : 'unknown',
     typeof problem.detail === 'string' ? problem.detail : '',
     Array.isArray(problem.errors) ? (problem.errors as readonly ApiProblem[]) : [],
+    { retryAfterMs },
   );
 }

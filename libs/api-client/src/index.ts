@@ -3,3 +3,4 @@ export * from './api-error.js';
 export { apiUrlOf } from './api-url.js';
 export * from './back-off.js';
 export * from './safely.js';
+export * from './submit-events.js';

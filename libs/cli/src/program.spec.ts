@@ -79,6 +79,14 @@ describe('gapless login', () => {
     expect(existsSync(file())).toBe(false);
   });
 
+  it.each(['<html>', 'null', '{"data":{}}'])('stores no key for another server that answers %s', async (body) => {
+    machine.input = 'gk_1_secret';
+    service.answer = () => ({ status: 200, body });
+    expect(await failure(machine.run('login', '--url', service.url))).toMatch(/no Gapless at this URL.*Check --url/);
+    expect(machine.printed).toEqual([]);
+    expect(existsSync(file())).toBe(false);
+  });
+
   it('asks for a URL that is one', async () => {
     expect(await failure(machine.run('login'))).toMatch(/Add --url/);
     expect(await failure(machine.run('login', '--url', 'gapless.example'))).toMatch(/not an http or https URL/);
@@ -298,7 +306,11 @@ describe('gapless listen', () => {
 describe('gapless trigger', () => {
   beforeEach(() => {
     loggedIn();
-    service.answer = ({ method }) => (method === 'GET' ? { status: 200, body: CATALOG } : { status: 202, body: '{}' });
+    service.answer = ({ method, body }) => {
+      if (method === 'GET') return { status: 200, body: CATALOG };
+      const { events } = JSON.parse(body) as { events: { id: string }[] };
+      return { status: 202, body: JSON.stringify({ data: events.map(({ id }) => ({ id })) }) };
+    };
   });
 
   it('emits an event with the example data of its type', async () => {
@@ -319,6 +331,12 @@ describe('gapless trigger', () => {
     expect(await failure(machine.run('trigger', 'ticket.created', '--data', '-'))).toMatch(
       /Standard input is not JSON/,
     );
+  });
+
+  it('prints no id when another server answers', async () => {
+    service.answer = ({ method }) => ({ status: 200, body: method === 'GET' ? CATALOG : '<html>' });
+    expect(await failure(machine.run('trigger', 'ticket.created'))).toMatch(/check the base url/);
+    expect(machine.printed).toEqual([]);
   });
 
   it('says what to do if the key may not emit', async () => {

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { ApiClient } from '../../../api-client/src/index.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
+import { readCatalog } from '../read-catalog.js';
 import { checkedUrl, forgetCredentials, storeCredentials } from '../settings/credentials.js';
 import { urlOption } from './options.js';
 
@@ -29,8 +30,7 @@ Examples:
         context.isInputTerminal ? await context.askHidden('API key: ') : (await context.readInput()).toString()
       ).trim();
       if (apiKey === '') throw new CliError('There was no API key.', 2);
-      // Any valid key may read the catalog.
-      await new ApiClient({ baseUrl, apiKey, retries: 1 }).request({ method: 'GET', path: '/external/event-types' });
+      await readCatalog(new ApiClient({ baseUrl, apiKey, retries: 1 }));
       context.print(`The key is valid. It is stored in ${await storeCredentials(context, { url: baseUrl, apiKey })}`);
     });
 }

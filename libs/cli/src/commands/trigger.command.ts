@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
-import { ApiClient, ApiError } from '../../../api-client/src/index.js';
+import { ApiClient, ApiError, submitEvents } from '../../../api-client/src/index.js';
 import type { EventType } from '../../../consumer/src/index.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
+import { readCatalog } from '../read-catalog.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
 import { printable } from './event-line.js';
 import { eventType, urlOption } from './options.js';
@@ -67,9 +68,8 @@ function eventJson(members: object, data: string): string {
 
 /** @returns JSON */
 async function exampleOf(api: ApiClient, type: EventType): Promise<string> {
-  const { body } = await api.request({ method: 'GET', path: '/external/event-types' });
-  const { data = [] } = body as { readonly data?: readonly { readonly event: string; readonly example?: unknown }[] };
-  return JSON.stringify(data.find(({ event }) => event === type)?.example ?? {});
+  const catalog = await readCatalog(api);
+  return JSON.stringify(catalog.find(({ event }) => event === type)?.example ?? {});
 }
 
 /** @returns JSON */
@@ -93,11 +93,7 @@ async function emit(api: ApiClient, members: Members, data: string): Promise<str
   // The id makes a repeated request harmless.
   const id = `evt_${randomBytes(13).toString('hex')}`;
   try {
-    await api.request({
-      method: 'POST',
-      path: '/internal/events',
-      body: `{"events":[${eventJson({ id, ...members }, data)}]}`,
-    });
+    await submitEvents(api, [{ id, json: eventJson({ id, ...members }, data) }]);
   } catch (error) {
     if (error instanceof ApiError && error.code === 'insufficient_scope') {
       throw new CliError(

@@ -18,7 +18,9 @@ export class Producer {
     return ready.map(({ id }) => id);
   }
 
-  /** Closes the sink, after the requests under way. */
+  /**
+   * Waits for the events under way, and closes the sink. Later calls of `emit` reject. A sink without `close` stays open.
+   */
   async close(): Promise<void> {
     await this.sink.close?.();
   }

@@ -1,31 +1,48 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import axios from 'axios';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { NewEvent } from '../events/new-event.js';
 import { Producer } from '../events/producer.js';
+import { readyEvent } from '../events/ready-event.js';
 import { HttpSink } from './http-sink.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const ID = 'evt_1111111111111111';
+const KEY = 'gk_1';
 
 function anEvent(n: number, bytes = 1): NewEvent {
   return { event: 'ticket.created', org_id: ORG, data: { n, text: 'x'.repeat(bytes) } };
 }
+
+const READY = [readyEvent(anEvent(1))];
 
 interface Submitted {
   readonly id: string;
   readonly data: { readonly n: number };
 }
 
+function submittedIn(body: string): readonly Submitted[] {
+  return (JSON.parse(body) as { events: Submitted[] }).events;
+}
+
+/** What Gapless answers when it has the events. */
+function taken(events: readonly Submitted[]): object {
+  return { data: events.map(({ id }) => ({ id })) };
+}
+
 describe('a producer over HTTP', () => {
   let server: Server;
+  let sink: HttpSink;
   let producer: Producer;
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; later ones get 202. */
-  let answers: ('break' | { readonly status: number; readonly body?: object })[];
+  /** How the next requests are answered; later ones get 202 with the ids. */
+  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown })[];
 
   beforeEach(async () => {
     requests = [];
@@ -37,18 +54,20 @@ describe('a producer over HTTP', () => {
       request.on('end', () => {
         const body = Buffer.concat(chunks);
         bytes.push(body.length);
-        requests.push((JSON.parse(body.toString()) as { events: Submitted[] }).events);
-        const answer = answers.shift() ?? { status: 202 };
+        const events = submittedIn(body.toString());
+        requests.push(events);
+        const answer = answers.shift() ?? { status: 202, body: taken(events) };
         if (answer === 'break') request.socket.destroy();
-        else {
+        else if (answer !== 'hang') {
           response.writeHead(answer.status, { 'content-type': 'application/json' });
-          response.end(JSON.stringify(answer.body ?? {}));
+          response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
         }
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    producer = new Producer(new HttpSink({ baseUrl, apiKey: 'gk_1', retries: 2 }));
+    sink = new HttpSink({ baseUrl, apiKey: KEY, retries: 2 });
+    producer = new Producer(sink);
   });
 
   afterEach(() => {
@@ -71,12 +90,13 @@ describe('a producer over HTTP', () => {
     const http = axios.create({
       adapter: (config) => {
         timeouts.push(config.timeout);
-        return Promise.resolve({ status: 202, statusText: '', headers: {}, data: {}, config });
+        const data = taken(submittedIn(String(config.data)));
+        return Promise.resolve({ status: 202, statusText: '', headers: {}, data, config });
       },
     });
-    const options = { baseUrl: 'http://127.0.0.1', apiKey: 'gk_1', http };
-    const sink = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
-    await new Producer(sink).emit(anEvent(1));
+    const options = { baseUrl: 'http://127.0.0.1', apiKey: KEY, http };
+    const other = new HttpSink(timeoutMs === undefined ? options : { ...options, timeoutMs });
+    await new Producer(other).emit(anEvent(1));
     expect(timeouts).toEqual([expected]);
   });
 
@@ -84,6 +104,32 @@ describe('a producer over HTTP', () => {
     answers = ['break', 'break', 'break'];
     await expect(producer.emit(anEvent(1))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(requests).toHaveLength(3);
+  });
+
+  it.each([
+    ['a page with 200', { status: 200, body: '<html>' }],
+    ['202 with nothing', { status: 202, body: '' }],
+    ['202 with no ids', { status: 202, body: { data: [null] } }],
+    ['202 with other ids', { status: 202, body: { data: [{ id: 'evt_0000000000000000' }] } }],
+    ['202 with more ids', { status: 202, body: { data: [{ id: ID }, { id: ID }] } }],
+    ['200 with the ids', { status: 200, body: { data: [{ id: ID }] } }],
+  ])('does not take %s for the word of Gapless that it has the event', async (_, answer) => {
+    answers = [answer];
+    await expect(producer.emit({ ...anEvent(1), id: ID })).rejects.toMatchObject({
+      kind: 'unavailable',
+      status: answer.status,
+      detail: expect.stringContaining('check the base url') as unknown,
+    });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('shows neither the key nor the events in the error of a request that fails', async () => {
+    answers = ['break', 'break', 'break'];
+    const error: unknown = await producer.emit({ ...anEvent(1), id: ID }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'ECONNRESET' });
+    const printed = inspect(error, { depth: 10 });
+    expect(printed).not.toContain(KEY);
+    expect(printed).not.toContain(ID);
   });
 
   it('reports what is wrong with an event that is refused', async () => {
@@ -108,6 +154,31 @@ describe('a producer over HTTP', () => {
     expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(40));
     expect(Math.max(...bytes)).toBeLessThanOrEqual(4 * 1024 * 1024);
     expect(requests.length).toBeLessThanOrEqual(3);
+  });
+
+  it('closes after the events under way, with their retries, and takes none afterwards', async () => {
+    answers = ['break'];
+    const underWay = [1, 2].map((n) => producer.emit(anEvent(n)));
+    await producer.close();
+    expect(new Set(requests.flat().map(({ data }) => data.n))).toEqual(new Set([1, 2]));
+    expect(requests).toHaveLength(3);
+    await Promise.all(underWay);
+    await expect(producer.emit(anEvent(3))).rejects.toThrow('the HttpSink is closed');
+    expect(requests).toHaveLength(3);
+  });
+
+  it('tries as often as a call says, and ends with its signal', async () => {
+    answers = ['break'];
+    await expect(sink.send(READY, { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(requests).toHaveLength(1);
+    answers = ['hang'];
+    const controller = new AbortController();
+    const sent = sink.send(READY, { signal: controller.signal });
+    await eventually(() => {
+      expect(requests).toHaveLength(2);
+    });
+    controller.abort(new Error('enough'));
+    await expect(sent).rejects.toThrow('enough');
   });
 
   it('sends nothing when one of the events cannot be accepted', async () => {

@@ -1,6 +1,6 @@
-import { ApiClient, type ApiClientOptions } from '../../../api-client/src/index.js';
+import { ApiClient, submitEvents, type ApiClientOptions } from '../../../api-client/src/index.js';
 import { batchesOf, type BatchLimits } from '../events/batches.js';
-import type { EventSink } from '../events/event-sink.js';
+import type { EventSink, SendOptions } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
 
 /** `apiKey` needs `events:write`: a service key for all organizations, or the key of one organization. */
@@ -21,16 +21,28 @@ const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
  */
 export class HttpSink implements EventSink {
   readonly #api: ApiClient;
+  readonly #underWay = new Set<Promise<void>>();
+  #isClosed = false;
 
   constructor(options: HttpSinkOptions) {
     this.#api = new ApiClient({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
   }
 
-  async send(events: readonly ReadyEvent[]): Promise<void> {
+  send(events: readonly ReadyEvent[], options: SendOptions = {}): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new Error('the HttpSink is closed'));
+    const sent: Promise<void> = this.#send(events, options).finally(() => this.#underWay.delete(sent));
+    this.#underWay.add(sent);
+    return sent;
+  }
+
+  /** Waits for the events under way, with their retries. Later calls of `send` reject. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled(this.#underWay);
+  }
+
+  async #send(events: readonly ReadyEvent[], options: SendOptions): Promise<void> {
     // One after the other, because the order of the requests is the order of an organization's events.
-    for (const batch of batchesOf(events, REQUEST)) {
-      const body = `{"events":[${batch.map(({ json }) => json).join(',')}]}`;
-      await this.#api.request({ method: 'POST', path: '/internal/events', body });
-    }
+    for (const batch of batchesOf(events, REQUEST)) await submitEvents(this.#api, batch, options);
   }
 }

@@ -20,6 +20,8 @@ const REQUEST: BatchLimits = { events: 500, bytes: 512 * 1024 };
  * events before that, so an invalid event becomes a dead letter.
  */
 export class KafkaSink implements EventSink {
+  /** Nobody looks an id up in the feed before it is in the inbox. */
+  readonly repeatsExpire = true;
   readonly #options: KafkaSinkOptions;
   #producer: Promise<Producer> | undefined;
   #last: Promise<unknown> = Promise.resolve();

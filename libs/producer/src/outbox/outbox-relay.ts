@@ -6,8 +6,9 @@ import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.j
 
 export interface OutboxRelayOptions {
   readonly dataSource: DataSource;
+  /** An `HttpSink`. With a sink whose `repeatsExpire`, an event can be appended twice, and Node prints a warning. */
   readonly sink: EventSink;
-  /** Called when the relay cannot send. It retries with back-off. */
+  /** Called at once when the relay cannot send. It retries with back-off, or later if the service asks for that. */
   readonly onError: (error: unknown) => void;
   /** Called for an event that the service will never accept. It stays in the table with the reason. */
   readonly onRefused: (eventId: string, error: ApiError) => void;
@@ -15,28 +16,37 @@ export interface OutboxRelayOptions {
   readonly pollIntervalMs?: number;
 }
 
+interface Failure {
+  readonly error: unknown;
+}
+
 const DEFAULT_POLL_INTERVAL_MS = 200;
+const REPEATS_EXPIRE =
+  'This outbox can append an event twice: Gapless knows the ids of its sink for 15 minutes only. Use an HttpSink.';
 
 /**
  * Emits the events that committed transactions have left in the outbox. It emits each organization's events in order.
- * An event that is sent again keeps its id, so it stays one event. Any number of relays may run; they share the
- * organizations.
+ * An event that was under way at a stop is sent again with the same id, perhaps hours later. Over HTTP it stays one
+ * event, for as long as the feed keeps it. Any number of relays may run; they share the organizations.
  */
 export class OutboxRelay {
-  constructor(private readonly options: OutboxRelayOptions) {}
+  constructor(private readonly options: OutboxRelayOptions) {
+    if (options.sink.repeatsExpire === true) process.emitWarning(REPEATS_EXPIRE, 'GaplessOutboxWarning');
+  }
 
-  /** Relays until the signal is aborted, and finishes the current batch. */
+  /** Relays until the signal is aborted. That ends a request under way; its events still wait, and are sent again. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
       let waitMs: number;
       try {
-        const relayed = await this.relay();
+        const relayed = await this.relay(signal);
         failures = 0;
         waitMs = relayed > 0 ? 0 : (this.options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS);
       } catch (error) {
+        if (isAborted(signal)) return;
         safely('onError', this.options.onError)(error);
-        waitMs = backOffMs(++failures, randomFraction());
+        waitMs = Math.max(retryAfterOf(error), backOffMs(++failures, randomFraction()));
       }
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
@@ -44,26 +54,50 @@ export class OutboxRelay {
 
   /**
    * Emits one batch of waiting events.
-   * @returns the number of emitted events; 0 when no event waits, or other relays have all of them
+   * @returns the number of emitted and refused events; 0 when no event waits, or other relays have all of them
    * @throws any error of the sink or the database; then the whole batch still waits
+   * @throws the signal's reason once it is aborted
    */
-  async relay(): Promise<number> {
+  async relay(signal?: AbortSignal): Promise<number> {
     return this.options.dataSource.transaction(async (manager) => {
       const rows = await takeRows(manager);
-      if (rows.length > 0) await this.#emit(manager, rows);
-      return rows.length;
+      return rows.length === 0 ? 0 : this.#emit(manager, rows, signal);
     });
   }
 
-  async #emit(manager: EntityManager, rows: readonly OutboxRow[]): Promise<void> {
+  async #emit(manager: EntityManager, rows: readonly OutboxRow[], signal: AbortSignal | undefined): Promise<number> {
+    const failure = await this.#send(rows, signal);
+    if (failure === undefined) await removeRows(manager, rows);
+    else if (!isAboutTheEvents(failure.error)) throw failure.error;
+    // A request is refused as a whole, so send the events one by one to find the invalid ones.
+    else if (rows.length > 1) return this.#emitEach(manager, rows, signal);
+    else for (const row of rows) await this.#refuse(manager, row, failure.error);
+    return rows.length;
+  }
+
+  async #emitEach(
+    manager: EntityManager,
+    rows: readonly OutboxRow[],
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    for (const [done, row] of rows.entries()) {
+      const failure = await this.#send([row], signal);
+      if (failure === undefined) await removeRows(manager, [row]);
+      else if (isAboutTheEvents(failure.error)) await this.#refuse(manager, row, failure.error);
+      else if (done === 0) throw failure.error;
+      // Commit the events before it. A service that limits requests would refuse a later one each time.
+      else return done;
+    }
+    return rows.length;
+  }
+
+  /** Tries once, because the transaction and its locks stay open meanwhile. */
+  async #send(rows: readonly OutboxRow[], signal: AbortSignal | undefined): Promise<Failure | undefined> {
     try {
-      await this.options.sink.send(rows);
-      await removeRows(manager, rows);
+      await this.options.sink.send(rows, { signal, retries: 0 });
+      return undefined;
     } catch (error) {
-      if (!isAboutTheEvents(error)) throw error;
-      // A request is refused as a whole, so send the events one by one to find the invalid ones.
-      if (rows.length > 1) for (const row of rows) await this.#emit(manager, [row]);
-      else for (const row of rows) await this.#refuse(manager, row, error);
+      return { error };
     }
   }
 
@@ -72,6 +106,16 @@ export class OutboxRelay {
     await refuseRow(manager, row, [error.message, ...reasons].join('; '));
     safely('onRefused', this.options.onRefused)(row.id, error);
   }
+}
+
+/** How long the service asks to wait, milliseconds. */
+function retryAfterOf(error: unknown): number {
+  return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+}
+
+/** A function, because the compiler would assume that `aborted` stays the same across an `await`. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }
 
 /** Whether the error is about the events. A wrong key or address, for example, is not. */

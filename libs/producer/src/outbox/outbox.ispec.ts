@@ -1,4 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Kafka } from 'kafkajs';
 import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -8,6 +12,8 @@ import { ApiError } from '../../../api-client/src/index.js';
 import type { EventSink } from '../events/event-sink.js';
 import type { NewEvent } from '../events/new-event.js';
 import type { ReadyEvent } from '../events/ready-event.js';
+import { HttpSink } from '../http/http-sink.js';
+import { KafkaSink } from '../kafka/kafka-sink.js';
 import { emitInTransaction, GaplessOutbox1700000000000, OutboxRelay } from './index.js';
 
 function anEvent(orgId: string, n: number): NewEvent {
@@ -40,6 +46,8 @@ describe('the outbox', () => {
   let dataSource: DataSource;
   let sink: FakeSink;
   let refused: string[];
+  let errors: unknown[];
+  let servers: Server[];
 
   beforeAll(async () => {
     database = await createTestDatabase(() => Promise.resolve(), 'empty');
@@ -57,9 +65,13 @@ describe('the outbox', () => {
   beforeEach(() => {
     sink = new FakeSink();
     refused = [];
+    errors = [];
+    servers = [];
   });
 
   afterEach(async () => {
+    jest.restoreAllMocks();
+    for (const server of servers) server.close().closeAllConnections();
     await dataSource.query('truncate tickets, gapless_outbox');
   });
 
@@ -67,10 +79,18 @@ describe('the outbox', () => {
     return new OutboxRelay({
       dataSource,
       sink: to,
-      onError: () => undefined,
+      onError: (error) => void errors.push(error),
       onRefused: (id) => void refused.push(id),
       pollIntervalMs: 5,
     });
+  }
+
+  /** Starts a server, and returns its URL. */
+  async function aServer(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   /** Writes a ticket and its event in one transaction. */
@@ -126,6 +146,14 @@ describe('the outbox', () => {
     expect(await waiting()).toBe(0);
   });
 
+  it('keeps what another server at the base URL has answered with a page', async () => {
+    await change(anOrgId(), 1);
+    const baseUrl = await aServer((_request, response) => response.end('<html>'));
+    await expect(aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).rejects.toThrow(/base url/);
+    expect(await waiting()).toBe(1);
+    expect(refused).toEqual([]);
+  });
+
   it('puts aside what will never be accepted, and goes on with the rest', async () => {
     const orgId = anOrgId();
     for (const n of [1, 2, 3]) await change(orgId, n);
@@ -143,6 +171,32 @@ describe('the outbox', () => {
     );
     expect(rows).toEqual([{ event_id: refused[0], refusal: '422 validation_failed no; #/events/0/data is required' }]);
     expect(await aRelay().relay()).toBe(0);
+  });
+
+  it('finds an invalid event among many, though the service soon limits requests', async () => {
+    const orgId = anOrgId();
+    for (const n of oneTo(6)) await change(orgId, n);
+    let left = 0;
+    sink.gate = (events) => {
+      if (left-- === 0) throw new ApiError('unavailable', 429, 'rate_limited', '');
+      if (events.some((event) => numberOf(event) === 6)) throw new ApiError('refused', 422, 'validation_failed', '');
+    };
+    for (let round = 0; round < 3; round++) {
+      left = 3;
+      expect(await aRelay().relay()).toBe(2);
+    }
+    expect(sink.sent.map(numberOf)).toEqual([1, 2, 3, 4, 5]);
+    expect(refused).toHaveLength(1);
+    expect(await aRelay().relay()).toBe(0);
+  });
+
+  it('warns of a sink whose repeats Gapless does not always recognize', () => {
+    const warnings: string[] = [];
+    jest.spyOn(process, 'emitWarning').mockImplementation((warning) => void warnings.push(String(warning)));
+    aRelay(new HttpSink({ baseUrl: 'http://127.0.0.1', apiKey: 'gk_1' }));
+    expect(warnings).toEqual([]);
+    aRelay(new KafkaSink({ kafka: new Kafka({ brokers: ['127.0.0.1:1'] }) }));
+    expect(warnings).toEqual([expect.stringMatching(/append an event twice.*Use an HttpSink/)]);
   });
 
   it('keeps everything when it is the key that is refused', async () => {
@@ -219,6 +273,47 @@ describe('the outbox', () => {
     });
     controller.abort();
     await running;
+  });
+
+  it('stops at once while the service does not answer, and the event still waits', async () => {
+    let requests = 0;
+    const baseUrl = await aServer(() => {
+      requests++;
+    });
+    await change(anOrgId(), 1);
+    const controller = new AbortController();
+    const running = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).run(controller.signal);
+    await eventually(() => {
+      expect(requests).toBe(1);
+    });
+    const stoppedMs = performance.now();
+    controller.abort();
+    await running;
+    // A machine may be busy. The service has 20 s to answer.
+    expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+    expect(errors).toEqual([]);
+    expect(await waiting()).toBe(1);
+  });
+
+  it('waits as long as the service asks to, and holds no event meanwhile', async () => {
+    let requests = 0;
+    const baseUrl = await aServer((_request, response) => {
+      requests++;
+      response.writeHead(503, { 'retry-after': '600' }).end();
+    });
+    await change(anOrgId(), 1);
+    const controller = new AbortController();
+    const running = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).run(controller.signal);
+    await eventually(() => {
+      expect(errors).toMatchObject([{ status: 503, retryAfterMs: 600_000 }]);
+    });
+    const free = await dataSource.query<unknown[]>('select from gapless_outbox for update skip locked');
+    expect(free).toHaveLength(1);
+    // Longer than the first back-off.
+    await delay(1_000);
+    controller.abort();
+    await running;
+    expect(requests).toBe(1);
   });
 
   it('goes on when its callbacks throw', async () => {

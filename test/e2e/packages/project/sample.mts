@@ -99,9 +99,9 @@ function aGapless(): Server {
         response.end(JSON.stringify({ data: events, next_seq: null }));
         return;
       }
-      const submitted = JSON.parse(Buffer.concat(chunks).toString()) as { events: object[] };
+      const submitted = JSON.parse(Buffer.concat(chunks).toString()) as { events: { id: string }[] };
       for (const event of submitted.events) events.push({ ...event, seq: events.length + 1 });
-      response.writeHead(202).end('{"data":[]}');
+      response.writeHead(202).end(JSON.stringify({ data: submitted.events.map(({ id }) => ({ id })) }));
     });
   });
 }

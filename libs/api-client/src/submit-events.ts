@@ -1,0 +1,34 @@
+import type { ApiAnswer, ApiClient, ApiRequest } from './api-client.js';
+import { ApiError } from './api-error.js';
+
+/** An event to submit. */
+export interface Submission {
+  readonly id: string;
+  /** The event with its id, as JSON. */
+  readonly json: string;
+}
+
+/**
+ * Submits events in one request (contract 5.6), and resolves once Gapless has taken all of them. Another server at the
+ * base URL may answer 200 to anything, so only 202 with the ids of the events counts.
+ * @throws ApiError
+ * @throws the signal's reason once it is aborted
+ */
+export async function submitEvents(
+  api: ApiClient,
+  events: readonly Submission[],
+  options: Pick<ApiRequest, 'signal' | 'retries'> = {},
+): Promise<void> {
+  const body = `{"events":[${events.map(({ json }) => json).join(',')}]}`;
+  const answer = await api.request({ ...options, method: 'POST', path: '/internal/events', body });
+  if (hasTaken(answer, events)) return;
+  const detail = 'the response does not say that Gapless has the events: check the base url';
+  throw new ApiError('unavailable', answer.status, 'unknown', detail);
+}
+
+function hasTaken({ status, body }: ApiAnswer, events: readonly Submission[]): boolean {
+  const { data } = (body ?? {}) as { readonly data?: unknown };
+  if (status !== 202 || !Array.isArray(data) || data.length !== events.length) return false;
+  const taken = data as readonly ({ readonly id?: unknown } | null)[];
+  return events.every(({ id }, index) => taken[index]?.id === id);
+}
