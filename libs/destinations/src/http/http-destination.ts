@@ -27,7 +27,7 @@ const UNAUTHORIZED = 401;
 export class HttpDestination implements Destination {
   /** Bodies of batches that may be sent soon, by their first envelope. */
   readonly #prepared = new WeakMap<Buffer, PreparedBatch>();
-  /** The deliveries with an attempt that was made again, because the egress proxy died during it. */
+  /** The deliveries with an attempt that was made again, because the egress proxy died or the process stood still. */
   readonly #madeAgain = new WeakSet<DeliveryRef>();
 
   constructor(

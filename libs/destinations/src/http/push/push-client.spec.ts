@@ -1,5 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#libs/domain';
 import { parseNetworks, parsePorts } from '#libs/runtime';
@@ -87,6 +89,28 @@ async function eventually(condition: () => boolean): Promise<void> {
     if (performance.now() > deadline) throw new Error('the condition did not become true');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** Blocks the thread until well after this time limit. */
+function standStill(timeoutMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500);
+}
+
+/** Starts a receiver on another thread, which goes on while this one stands still. @returns its port */
+async function answersElsewhere(afterMs: number): Promise<number> {
+  const program = `
+    const { parentPort } = require('node:worker_threads');
+    const server = require('node:http').createServer((request, response) => {
+      setTimeout(() => response.end('ok'), ${afterMs});
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+  `;
+  const worker = new Worker(program, { eval: true });
+  cleanUps.push(async () => {
+    await worker.terminate();
+  });
+  const [port] = (await once(worker, 'message')) as [number];
+  return port;
 }
 
 /** Expects that a request fails while its connection is open, is sent once, and leaves no connection. */
@@ -262,6 +286,15 @@ describe('an answer', () => {
     const outcome = await client().post(aRequest(server));
     expect(outcome).toMatchObject({ kind: 'answered', responseExcerpt: 'ok' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(99);
+  });
+
+  it('counts if it came in time, although the process stood still until the time was over', async () => {
+    const port = await answersElsewhere(100);
+    const onSent = () => {
+      setImmediate(standStill, UNTIL_BEGUN_MS);
+    };
+    const outcome = await client().post(aRequest(`http://127.0.0.1:${port}/`, { timeoutMs: UNTIL_BEGUN_MS, onSent }));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'ok' });
   });
 
   it('takes no longer if the clock is set meanwhile', async () => {
@@ -471,6 +504,23 @@ describe('a failure', () => {
     expect(unanswered).toMatchObject({ error: 'dns' });
     const outcome = await client().post(aRequest('http://silent.example.com/', { timeoutMs: 100 }));
     expect(outcome).toMatchObject({ error: 'timeout', detail: 'the name was not resolved within 100 ms' });
+  });
+
+  it('is none if the process stood still before the request was sent: it begins again, once', async () => {
+    const server = await receiver(answer(OK));
+    let looked = 0;
+    const post = (times: number, timeoutMs: number) => {
+      looked = 0;
+      const resolve: Resolver['resolve'] = () => {
+        if (looked++ < times) standStill(timeoutMs);
+        return Promise.resolve({ kind: 'resolved', addresses: ['127.0.0.1'] });
+      };
+      const url = `http://hooks.example.com:${server.port}/`;
+      return client({ resolver: { resolve } }).post(aRequest(url, { timeoutMs }));
+    };
+    expect(await post(1, UNTIL_BEGUN_MS)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await post(3, 100)).toMatchObject({ kind: 'failed', error: 'timeout' });
+    expect(looked).toBe(2);
   });
 
   it('of a resolver that rejects is dns', async () => {
