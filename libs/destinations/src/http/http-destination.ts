@@ -95,11 +95,12 @@ export class HttpDestination implements Destination {
       const error = { kind: outcome.error, detail: outcome.detail };
       return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
     }
-    const { status, responseExcerpt: excerpt, body, retryAfterMs } = outcome;
+    const { status, responseExcerpt: excerpt, body, retryAfterMs, untilEndMs } = outcome;
     const acknowledged = body === undefined ? undefined : acknowledgedOf(seqsOf(due), body);
     return {
       startedAtMs,
       durationMs,
+      untilEndMs,
       response: { code: status, excerpt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
       error: errorOf(status, acknowledged),
       ...(acknowledged === undefined ? {} : { acknowledged }),

@@ -48,7 +48,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #lastRead: NodeJS.Immediate | undefined;
   #sentAfterMs = Infinity;
   #status: number | undefined;
-  #durationMs = 0;
+  #answeredAfterMs = 0;
   #retryAfterMs: number | undefined;
   #bodyBytes = 0;
   /** The start of the body, as much of it as is needed. */
@@ -79,7 +79,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.connection.expectBody();
     this.#status = status;
-    this.#durationMs = Math.round(this.#elapsedMs());
+    this.#answeredAfterMs = this.#elapsedMs();
     if (MAY_ASK_TO_WAIT.includes(status)) this.#retryAfterMs = retryAfterMs(headers['retry-after'], this.clock.now());
   }
 
@@ -167,7 +167,8 @@ class Exchange implements Dispatcher.DispatchHandler {
               kind: 'answered',
               startedAtMs: this.startedAtMs,
               status: this.#status,
-              durationMs: this.#durationMs,
+              durationMs: Math.round(this.#answeredAfterMs),
+              untilEndMs: Math.floor(this.#elapsedMs() - this.#answeredAfterMs),
               responseExcerpt: this.#excerpt,
               ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),

@@ -144,6 +144,7 @@ describe('an answer', () => {
       status: 200,
       startedAtMs: expect.any(Number),
       durationMs: expect.any(Number),
+      untilEndMs: expect.any(Number),
       responseExcerpt: 'ok',
     });
     const [request = ''] = server.requests;
@@ -278,7 +279,7 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'part' });
   });
 
-  it('takes as long as its headers take', async () => {
+  it('takes as long as its headers take, and ends with its body', async () => {
     const server = await receiver((socket) => {
       setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n'), 100);
       setTimeout(() => socket.write('ok'), 400);
@@ -286,6 +287,8 @@ describe('an answer', () => {
     const outcome = await client().post(aRequest(server));
     expect(outcome).toMatchObject({ kind: 'answered', responseExcerpt: 'ok' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(99);
+    const { untilEndMs } = outcome as Extract<PushOutcome, { readonly kind: 'answered' }>;
+    expect(outcome.durationMs + untilEndMs).toBeGreaterThanOrEqual(397);
   });
 
   it('counts if it came in time, although the process stood still until the time was over', async () => {
