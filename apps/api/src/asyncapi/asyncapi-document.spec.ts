@@ -9,6 +9,9 @@ import { LOG_MESSAGES } from './messages.js';
 
 interface Described {
   readonly components: {
+    readonly schemas: Readonly<
+      Record<string, { readonly properties: Readonly<Record<string, { readonly description?: string }>> }>
+    >;
     readonly messages: Readonly<
       Record<string, { readonly examples?: readonly { readonly headers: object; readonly payload: object }[] }>
     >;
@@ -64,6 +67,12 @@ describe('the AsyncAPI document', () => {
     const emitted = CATALOG.filter(({ deprecated }) => !deprecated).map(({ event }) => event);
     const described = log?.messages().all();
     expect(described?.map((message) => message.name())).toEqual(emitted);
+  });
+
+  it('says how to leave out events that did not happen, examples included', () => {
+    const { schemas } = (JSON.parse(ASYNCAPI_JSON) as Described).components;
+    const description = schemas['LogHeaders']?.properties['target-endpoint']?.description;
+    expect(description).toMatch(/`test` events.*`evt_EXAMPLE`.*Leave out/);
   });
 
   it('is what docs/asyncapi.json holds', async () => {

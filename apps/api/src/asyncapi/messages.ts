@@ -1,4 +1,12 @@
-import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type CatalogEntry, type JsonObject } from '#libs/domain';
+import {
+  CATALOG,
+  ENVELOPE_SCHEMA,
+  EXAMPLE_ID_BEGINNING,
+  EVENT_TYPES,
+  isIngestable,
+  type CatalogEntry,
+  type JsonObject,
+} from '#libs/domain';
 import { DEAD_LETTER_CODES } from '#libs/kafka-log';
 import { exampleEnvelope, partOf } from '#libs/event-validation';
 
@@ -40,7 +48,10 @@ const LOG_HEADERS: JsonObject = {
     'content-type': { type: 'string', const: 'application/json' },
     seq: text('The seq of the envelope.', DECIMAL),
     'widget-id': text('The owning widget; absent for org-wide events.', { format: 'uuid' }),
-    'target-endpoint': text('The endpoint that is tested; on `test` events alone.'),
+    'target-endpoint': text(
+      'The only endpoint that the event is pushed to: on `test` events, and on examples, whose ids begin with ' +
+        `\`${EXAMPLE_ID_BEGINNING}\` and whose types are those of real events. Leave out records with this header.`,
+    ),
     traceparent: TRACEPARENT,
     'inbox-offset': text('Of the inbox record that the event came in.', DECIMAL),
     'inbox-time': text('When the broker took that record, in milliseconds since 1970.', DECIMAL),
@@ -65,7 +76,9 @@ const SUBMISSION: JsonObject = {
 
 const DEAD_LETTER_HEADERS: JsonObject = {
   type: 'object',
-  description: 'The headers of the original record, plus these.',
+  description:
+    'The headers of the original record as UTF-8 text, plus these. Of a header that comes twice, the first value is kept. ' +
+    'Headers without a value, and those with the names of these, are left out.',
   required: ['x-error-code', 'x-error-detail', 'x-origin'],
   properties: {
     'x-error-code': text('Why it was set aside.', { enum: DEAD_LETTER_CODES }),

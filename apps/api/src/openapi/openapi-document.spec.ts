@@ -1,14 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { CATALOG, ERROR_CODES } from '#libs/domain';
+import { givenSecret } from '../webhooks/webhook-members.js';
 import { OPENAPI_DOCUMENT, OPENAPI_JSON } from './openapi-document.js';
 
 const document = OPENAPI_DOCUMENT as {
   readonly webhooks: Readonly<Record<string, { readonly post: { readonly parameters: readonly Reference[] } }>>;
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
   readonly components: {
-    readonly schemas: { readonly Problem: { readonly properties: { readonly code: object } } };
+    readonly schemas: {
+      readonly Problem: { readonly properties: { readonly code: object } };
+    } & Readonly<
+      Record<'WebhookWithSecret' | 'WebhookWithNewSecret', { readonly properties: { readonly secret: object } }>
+    >;
     readonly parameters: Readonly<Record<string, { readonly name: string; readonly required: boolean }>>;
   };
 };
@@ -49,6 +55,18 @@ describe('the OpenAPI document', () => {
     // An endpoint may do without it.
     expect(ofEvents).not.toContain('X-Webhook-Signature');
     expect(headersOf('batch')).toEqual(ofEvents.filter((name) => name !== 'X-Service-Event-Id'));
+  });
+
+  it.each([24, 32, 64])('allows each secret that a request may give, here one of %i bytes', (bytes) => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const text = Buffer.alloc(bytes, 0xfb).toString('base64');
+    for (const name of ['WebhookWithSecret', 'WebhookWithNewSecret'] as const) {
+      const isValid = ajv.compile(document.components.schemas[name].properties.secret);
+      for (const secret of [`whsec_${text}`, `whsec_${text.replaceAll('=', '')}`]) {
+        expect([name, secret, givenSecret.check(secret), isValid(secret)]).toEqual([name, secret, [], true]);
+      }
+      expect(isValid('whsec_short')).toBe(false);
+    }
   });
 
   it('names every error code', () => {

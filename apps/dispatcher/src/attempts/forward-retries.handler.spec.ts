@@ -1,6 +1,13 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
-import { attemptRecord, topicNames, waitsUntilMs, type Handled, type NewRecord } from '#libs/kafka-log';
+import {
+  attemptRecord,
+  topicNames,
+  waitsUntilMs,
+  type Handled,
+  type NewRecord,
+  type StoredRecord,
+} from '#libs/kafka-log';
 import { aDueAttempt, attemptOf, storedAttempt } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
@@ -86,6 +93,49 @@ describe('a batch of retries', () => {
     await expect(handle(NOW_MS)).rejects.toThrow('the brokers are away');
     expect(await handle(NOW_MS)).toBeUndefined();
     expect(forwarded()).toEqual([1]);
+  });
+});
+
+describe('a dispatcher whose clock is ahead', () => {
+  const AHEAD_MS = 600_000;
+  let monotonicMs: number;
+  beforeEach(() => {
+    monotonicMs = 5_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => monotonicMs);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const from = (atMs: number, nth: number) =>
+    storedAttempt(aDueAttempt(nth, undefined, { attempt: 2, dueAtMs: atMs + 10_000 }), 99 + nth, retryTopic);
+
+  it('delays no retry by more than a second: they wait as long as their topic says', async () => {
+    const handler = aHandler();
+    const handOver = (...records: readonly StoredRecord[]) =>
+      handler.handle({ topic: retryTopic, partition: 0, records });
+    const [ahead, aheadToo] = [from(NOW_MS + AHEAD_MS, 1), from(NOW_MS + AHEAD_MS + 1, 2)];
+    const [right, later] = [from(NOW_MS, 3), from(NOW_MS + AHEAD_MS, 4)];
+    expect(await handOver(ahead, aheadToo, right)).toEqual({ kind: 'later', nextOffset: 100, waitMs: 11_000 });
+    monotonicMs += 10_000;
+    expect(await handOver(ahead, aheadToo, right, later)).toEqual({ kind: 'later', nextOffset: 100, waitMs: 1_000 });
+    expect(forwarded()).toEqual([]);
+    monotonicMs += 1_000;
+    expect(await handOver(ahead, aheadToo, right, later)).toEqual({ kind: 'later', nextOffset: 103, waitMs: 11_000 });
+    // They are due, and wait in no topic again.
+    expect(forwarded()).toEqual([1, 2, 3]);
+    expect(new Set(appender.records.map(({ topic }) => topic))).toEqual(new Set([topics.attempts]));
+    monotonicMs += 11_000;
+    expect(await handOver(later)).toBeUndefined();
+    expect(forwarded()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('delays none of other partitions', async () => {
+    const handler = aHandler();
+    await handler.handle({ topic: retryTopic, partition: 0, records: [from(NOW_MS + AHEAD_MS, 1)] });
+    monotonicMs += 60_000;
+    const other = { topic: retryTopic, partition: 1, records: [from(NOW_MS, 1)] };
+    expect(await handler.handle(other)).toEqual({ kind: 'later', nextOffset: 100, waitMs: 10_000 });
   });
 });
 

@@ -21,6 +21,15 @@ export const RETRY_GROUP = 'dispatcher-retry';
 
 /** How much longer than its topic's delay a record may wait: a clock may have been set before it was written. */
 const SLACK_MS = 60_000;
+/** The same for a record that the partition has seen since: clocks differ by moments. */
+const SEEN_SLACK_MS = 1_000;
+
+/** The records that a partition had when it began to rest at one of them. */
+interface Seen {
+  readonly lastOffset: number;
+  /** Monotonic: a wrong clock, here or where the records were written, must not keep the others waiting for long. */
+  readonly atMs: number;
+}
 
 /**
  * Passes retries on when they are due. All retries of a topic wait equally long, or a moment less, so the first one of a partition is due
@@ -29,6 +38,9 @@ const SLACK_MS = 60_000;
  */
 @Controller()
 export class ForwardRetriesHandler {
+  /** By topic and partition, while it rests. */
+  readonly #seen = new Map<string, Seen>();
+
   constructor(
     private readonly appender: Appender,
     private readonly kit: StageKit,
@@ -38,7 +50,12 @@ export class ForwardRetriesHandler {
   async handle(@Payload() batch: RecordBatch): Promise<Handled> {
     const { topics, clock, logger, metrics } = this.kit;
     const nowMs = clock.now();
-    const waiting = batch.records.find((record) => restsUntilMs(record) > nowMs);
+    const place = `${batch.topic}/${batch.partition}`;
+    const seen = this.#seen.get(place);
+    const atMs = performance.now();
+    const restMs = (record: StoredRecord): number =>
+      Math.min(restsUntilMs(record) - nowMs, longestRestMs(record.topic) - seenForMs(record, seen, atMs));
+    const waiting = batch.records.find((record) => restMs(record) > 0);
     const due =
       waiting === undefined ? batch.records : batch.records.filter((record) => record.offset < waiting.offset);
     // Do not pass records on unchecked: other producers than the dispatcher may have written them.
@@ -50,7 +67,7 @@ export class ForwardRetriesHandler {
           foreign.push(record);
           return notAnAttempt(topics, record);
         }
-        return this.#waitsOn(attempt, nowMs) ?? { ...passedOn(record), topic: topics.attempts };
+        return this.#waitsOn(attempt, waitsUntilMs(record), nowMs) ?? { ...passedOn(record), topic: topics.attempts };
       }),
     );
     if (foreign.length > 0) {
@@ -63,14 +80,20 @@ export class ForwardRetriesHandler {
       const lateMs = Math.max(0, clock.now() - restsUntilMs(first));
       metrics.observe('gapless_retry_lateness_seconds', {}, lateMs / 1_000);
     }
-    if (waiting === undefined) return undefined;
-    return { kind: 'later', nextOffset: waiting.offset, waitMs: restsUntilMs(waiting) - nowMs };
+    if (waiting === undefined) {
+      this.#seen.delete(place);
+      return undefined;
+    }
+    if (seen === undefined || waiting.offset > seen.lastOffset) {
+      this.#seen.set(place, { lastOffset: batch.records.at(-1)?.offset ?? waiting.offset, atMs });
+    }
+    return { kind: 'later', nextOffset: waiting.offset, waitMs: restMs(waiting) };
   }
 
   /** Returns the record of an attempt that has to wait longer than one topic can; `undefined` if it is due. */
-  #waitsOn(attempt: DueAttempt, nowMs: number): NewRecord | undefined {
+  #waitsOn(attempt: DueAttempt, waitedUntilMs: number, nowMs: number): NewRecord | undefined {
     const { config, topics } = this.kit;
-    if (attempt.dueAtMs <= nowMs) return undefined;
+    if (attempt.dueAtMs <= Math.max(nowMs, waitedUntilMs)) return undefined;
     const { tier, waitMs } = nextHop(config.retrySchedule, attempt.dueAtMs - nowMs);
     const topic = topics.retry[tier - 1];
     return topic === undefined ? undefined : attemptRecord(topic, attempt, nowMs + waitMs);
@@ -84,6 +107,16 @@ export class ForwardRetriesHandler {
 function restsUntilMs(record: StoredRecord): number {
   const longestMs = (retryTopicDelayMs(record.topic) ?? Infinity) + SLACK_MS;
   return Math.min(waitsUntilMs(record), record.timestampMs + longestMs);
+}
+
+/** Returns how long a partition rests at a record that it has seen, milliseconds: the record was written before. */
+function longestRestMs(topic: string): number {
+  return (retryTopicDelayMs(topic) ?? Infinity) + SEEN_SLACK_MS;
+}
+
+/** Returns for how long the partition has had the record, milliseconds; 0 if it is new. */
+function seenForMs({ offset }: StoredRecord, seen: Seen | undefined, atMs: number): number {
+  return seen === undefined || offset > seen.lastOffset ? 0 : atMs - seen.atMs;
 }
 
 function passedOn({ key, value, headers }: StoredRecord): Omit<NewRecord, 'topic'> {

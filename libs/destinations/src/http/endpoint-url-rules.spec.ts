@@ -42,6 +42,14 @@ describe('ports', () => {
     expect(check('https://example.com:8443/', { allowedPorts: parsePorts('443') })).toMatchObject({ ok: false });
     expect(check('https://example.com:22/', { allowedPorts: parsePorts('443, 22') })).toMatchObject({ ok: true });
   });
+
+  it.each([
+    ['443,1024-65535', 'https://example.com:22/', 'port 22 is not allowed; use 443 or 1024 to 65535'],
+    ['443', 'https://example.com:8443/', 'port 8443 is not allowed; use 443'],
+    ['8443,9000-9002', 'https://example.com/', 'port 443 is not allowed; use 8443 or 9000 to 9002'],
+  ])('that are allowed are named in a refusal: %s', (allowed, url, detail) => {
+    expect(check(url, { allowedPorts: parsePorts(allowed) })).toMatchObject({ ok: false, detail });
+  });
 });
 
 describe('denied networks', () => {

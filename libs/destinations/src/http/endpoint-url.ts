@@ -1,6 +1,6 @@
 import { formatIp, parseIp, type Network, type Ports } from '#libs/runtime';
 import { classifyAddress } from './addresses/index.js';
-import { isAllowedPort } from './ports.js';
+import { isAllowedPort, refusalOfPort } from './ports.js';
 
 export interface EndpointUrlRules {
   /** `ALLOW_HTTP_URLS` */
@@ -101,7 +101,7 @@ export function checkEndpointUrl(text: string, rules: EndpointUrlRules): Endpoin
   const url = new URL(text);
   if (url.port === '0') return refuse('url_invalid', 'port 0 cannot be connected to');
   if (ports !== undefined && !isAllowedPort(url, ports)) {
-    return refuse('url_invalid', `port ${url.port} is not allowed; use 443 or a port from 1024 on`);
+    return refuse('url_invalid', refusalOfPort(url, ports));
   }
   const { hostname } = url;
   if (hostname.startsWith('[')) return checkAddress(url, hostname.slice(1, -1), rules);

@@ -44,7 +44,7 @@ function attempt() {
 }
 
 function answered(status: number): PushOutcome {
-  return { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: 'thanks' };
+  return { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, untilEndMs: 7, responseExcerpt: 'thanks' };
 }
 
 describe('an attempt by HTTP', () => {
@@ -106,6 +106,7 @@ describe('an attempt by HTTP', () => {
     expect(await attempt()).toEqual({
       startedAtMs: NOW_MS,
       durationMs: 42,
+      untilEndMs: 7,
       response: { code: status, excerpt: 'thanks' },
       error: null,
       attributes: { 'http.request.method': 'POST', 'http.response.status_code': status },
@@ -220,7 +221,7 @@ describe('a batch', () => {
   function send(answer: string, status = 200, made: DueAttempt = batch, to = target) {
     // As the client does it: with a 2xx, a batch gets the whole body.
     const body = status === 200 ? { body: answer } : {};
-    outcome = { kind: 'answered', status, startedAtMs: NOW_MS, durationMs: 42, responseExcerpt: 'excerpt', ...body };
+    outcome = { ...answered(status), responseExcerpt: 'excerpt', ...body } as PushOutcome;
     return destination.attempt(made, to, new AbortController().signal);
   }
 

@@ -27,7 +27,7 @@ const UNAUTHORIZED = 401;
 export class HttpDestination implements Destination {
   /** Bodies of batches that may be sent soon, by their first envelope. */
   readonly #prepared = new WeakMap<Buffer, PreparedBatch>();
-  /** The deliveries with an attempt that was made again, because the egress proxy died during it. */
+  /** The deliveries with an attempt that was made again, because the egress proxy died or the process stood still. */
   readonly #madeAgain = new WeakSet<DeliveryRef>();
 
   constructor(
@@ -95,11 +95,12 @@ export class HttpDestination implements Destination {
       const error = { kind: outcome.error, detail: outcome.detail };
       return { startedAtMs, durationMs, response: null, error, attributes: METHOD };
     }
-    const { status, responseExcerpt: excerpt, body, retryAfterMs } = outcome;
+    const { status, responseExcerpt: excerpt, body, retryAfterMs, untilEndMs } = outcome;
     const acknowledged = body === undefined ? undefined : acknowledgedOf(seqsOf(due), body);
     return {
       startedAtMs,
       durationMs,
+      untilEndMs,
       response: { code: status, excerpt, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
       error: errorOf(status, acknowledged),
       ...(acknowledged === undefined ? {} : { acknowledged }),

@@ -6,6 +6,16 @@ const HTTPS_PORT = 443;
 export function isAllowedPort(url: URL, ports: Ports): boolean {
   // The URL parser leaves out the default port of a scheme.
   if (url.protocol === 'http:' && url.port === '') return true;
-  const port = url.port === '' ? HTTPS_PORT : Number(url.port);
+  const port = portOf(url);
   return ports.some(({ first, last }) => port >= first && port <= last);
+}
+
+/** Says that the url's port is refused, and which ports are allowed. */
+export function refusalOfPort(url: URL, ports: Ports): string {
+  const allowed = ports.map(({ first, last }) => (first === last ? String(first) : `${first} to ${last}`));
+  return `port ${portOf(url)} is not allowed; use ${allowed.join(' or ')}`;
+}
+
+function portOf({ port }: URL): number {
+  return port === '' ? HTTPS_PORT : Number(port);
 }

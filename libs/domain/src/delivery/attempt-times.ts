@@ -9,7 +9,7 @@ export function loggedDueMs({ delivery, dueAtMs, leadMs = 0 }: Pick<DueAttempt, 
  * Returns how far an attempt's times in the delivery log are ahead of its dispatcher's clock, milliseconds; 0 while all
  * clocks agree. The log never shows an attempt before its delivery was created, or before it was due. Those times come
  * from other clocks: the broker's, and another dispatcher's or the api's. Retries and signatures use the dispatcher's
- * clock, so that a wrong clock elsewhere neither delays nor breaks them.
+ * clock, so that the clocks of the broker and the api neither delay nor break them.
  */
 export function attemptLeadMs(due: Pick<DueAttempt, 'delivery' | 'dueAtMs' | 'leadMs'>, startedAtMs: number): number {
   return Math.max(0, loggedDueMs(due) - startedAtMs);

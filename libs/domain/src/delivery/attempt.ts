@@ -59,6 +59,8 @@ export interface AttemptOutcome {
   readonly startedAtMs: number;
   /** From the start to the response, milliseconds, however the clock is set meanwhile. */
   readonly durationMs: number;
+  /** From the response to the end of the attempt, milliseconds: a body may take its time. Missing for 0. */
+  readonly untilEndMs?: number;
   /** `null` if no response came in time. */
   readonly response: {
     /** The destination's result code; for HTTP, the status. */

@@ -22,6 +22,11 @@ describe('decideAfterAttempt', () => {
     expect(decideAfterAttempt(attempt, FAILED, SCHEDULE)).toEqual({ kind: 'retry', tier: attempt, dueAtMs });
   });
 
+  it('counts from the end of an answer whose body takes its time', () => {
+    const after = decideAfterAttempt(1, { ...FAILED, untilEndMs: 9_000 }, SCHEDULE);
+    expect(after).toEqual({ kind: 'retry', tier: 1, dueAtMs: 24_700 });
+  });
+
   it('is exhausted when the last retry fails', () => {
     expect(decideAfterAttempt(3, FAILED, SCHEDULE)).toEqual({ kind: 'exhausted' });
   });

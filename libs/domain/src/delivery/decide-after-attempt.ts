@@ -34,7 +34,7 @@ export function decideAfterAttempt(
 ): AfterAttempt {
   if (outcome.error === null) return { kind: 'delivered' };
   if (settings.disableOnGone === true && outcome.response?.code === GONE) return { kind: 'exhausted', disables: true };
-  const endedAtMs = outcome.startedAtMs + outcome.durationMs;
+  const endedAtMs = outcome.startedAtMs + outcome.durationMs + (outcome.untilEndMs ?? 0);
   const retry = retryAfter(schedule, attempt, endedAtMs);
   if (retry === null) return { kind: 'exhausted' };
   const askedMs = settings.respectRetryAfter === true ? (outcome.response?.retryAfterMs ?? 0) : 0;

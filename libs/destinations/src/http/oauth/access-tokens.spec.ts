@@ -49,7 +49,13 @@ describe('the tokens of endpoints', () => {
       }
       return Promise.resolve({
         kind: 'done',
-        outcome: { kind: 'answered', ...times, responseExcerpt: '{"error":"invalid_scope"}', ...answer() },
+        outcome: {
+          kind: 'answered',
+          ...times,
+          untilEndMs: 0,
+          responseExcerpt: '{"error":"invalid_scope"}',
+          ...answer(),
+        },
       });
     };
     tokens = new AccessTokens({ postNow }, 5_000, () => nowMs);
@@ -157,7 +163,7 @@ describe('the tokens of endpoints', () => {
   ])('are not asked for twice after a 429 if %s does not fit in the time', async (_, header, timeoutMs) => {
     const postNow = (request: PushRequest): Promise<PostedNow> => {
       posts.push(request);
-      const times = { startedAtMs: 0, durationMs: 1 };
+      const times = { startedAtMs: 0, durationMs: 1, untilEndMs: 0 };
       const outcome = { kind: 'answered', ...times, responseExcerpt: '', status: 429, ...header } as const;
       return Promise.resolve({ kind: 'done', outcome });
     };

@@ -14,7 +14,7 @@ export function watchedProxy({ config, health, metrics, logger }: DestinationCon
         health.ready('egress-proxy');
         logger.info({}, 'egress_proxy.back');
       } else {
-        health.waiting('egress-proxy', reason);
+        health.degraded('egress-proxy', reason);
         logger.warn({ reason }, 'egress_proxy.away');
       }
     },

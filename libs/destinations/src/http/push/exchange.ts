@@ -20,13 +20,21 @@ const MAY_ASK_TO_WAIT: readonly number[] = [429, 503];
 
 const ABORTED: TransportFailure = { error: 'connect', detail: 'the attempt was ended' };
 
+/** If the time limit ends this much later than it should, milliseconds, the process stood still. */
+const STOOD_STILL_MS = 250;
+
 export interface Exchanged {
   readonly outcome: PushOutcome;
   /** Whether the answer was read to its end, so that the connection can carry another request. */
   readonly reusable: boolean;
   /** Set if nothing was sent because the proxy is away. The endpoint is not to blame. */
   readonly proxyAway?: EgressProxyAwayError;
+  /** Set if the process stood still until the time was over, before it sent the request. The endpoint is not to blame. */
+  readonly stoodStill?: true;
 }
+
+/** Why the endpoint is not to blame, if it is not. */
+type Blameless = Pick<Exchanged, 'proxyAway' | 'stoodStill'>;
 
 /**
  * One POST and its answer. It settles once: at the end of the body, at its size limit, on an error or on the timeout.
@@ -37,8 +45,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Monotonic: the clock may be set meanwhile. */
   readonly #beganAt = performance.now();
   readonly #timer: NodeJS.Timeout;
+  #lastRead: NodeJS.Immediate | undefined;
+  #sentAfterMs = Infinity;
   #status: number | undefined;
-  #durationMs = 0;
+  #answeredAfterMs = 0;
   #retryAfterMs: number | undefined;
   #bodyBytes = 0;
   /** The start of the body, as much of it as is needed. */
@@ -52,13 +62,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.startedAtMs = clock.now();
     this.headers = request.headers(this.startedAtMs);
-    this.#timer = setTimeout(() => {
-      this.#end({ error: 'timeout', detail: timeoutDetail(this.#phase, request.timeoutMs) });
-    }, request.timeoutMs);
+    this.#timer = setTimeout(this.#onTimeOver, request.timeoutMs);
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   onRequestStart(): void {
+    this.#sentAfterMs = this.#elapsedMs();
     this.request.onSent?.();
   }
 
@@ -70,7 +79,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.connection.expectBody();
     this.#status = status;
-    this.#durationMs = this.#elapsedMs();
+    this.#answeredAfterMs = this.#elapsedMs();
     if (MAY_ASK_TO_WAIT.includes(status)) this.#retryAfterMs = retryAfterMs(headers['retry-after'], this.clock.now());
   }
 
@@ -94,9 +103,24 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#settle(
       transportFailure(this.connection.error ?? error, this.#phase),
       false,
-      error instanceof EgressProxyAwayError ? error : undefined,
+      error instanceof EgressProxyAwayError ? { proxyAway: error } : {},
     );
   }
+
+  readonly #onTimeOver = (): void => {
+    const { timeoutMs } = this.request;
+    const end = (blameless: Blameless = {}): void => {
+      this.#settle({ error: 'timeout', detail: timeoutDetail(this.#phase, timeoutMs) }, false, blameless);
+    };
+    if (this.#sentAfterMs > timeoutMs) {
+      end(this.#elapsedMs() > timeoutMs + STOOD_STILL_MS ? { stoodStill: true } : {});
+    } else {
+      // Timers may run before sockets are read. If the process stood still, the answer may have come in time.
+      this.#lastRead = setImmediate(() => {
+        end();
+      });
+    }
+  };
 
   readonly #onAbort = (): void => {
     this.#end(ABORTED);
@@ -120,7 +144,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #elapsedMs(): number {
-    return Math.round(performance.now() - this.#beganAt);
+    return performance.now() - this.#beganAt;
   }
 
   #end(failure: TransportFailure): void {
@@ -131,25 +155,27 @@ class Exchange implements Dispatcher.DispatchHandler {
    * Settles the exchange. Once a status has arrived, a later failure does not change it, unless the body is needed.
    * @param reusable whether the answer has come to its end
    */
-  #settle(failure: TransportFailure, reusable: boolean, proxyAway?: EgressProxyAwayError): void {
+  #settle(failure: TransportFailure, reusable: boolean, blameless: Blameless = {}): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#lastRead);
     this.request.signal?.removeEventListener('abort', this.#onAbort);
     this.resolve({
       outcome:
         this.#status === undefined || (this.#needsBody && !reusable)
-          ? { kind: 'failed', ...failure, startedAtMs: this.startedAtMs, durationMs: this.#elapsedMs() }
+          ? { kind: 'failed', ...failure, startedAtMs: this.startedAtMs, durationMs: Math.round(this.#elapsedMs()) }
           : {
               kind: 'answered',
               startedAtMs: this.startedAtMs,
               status: this.#status,
-              durationMs: this.#durationMs,
+              durationMs: Math.round(this.#answeredAfterMs),
+              untilEndMs: Math.floor(this.#elapsedMs() - this.#answeredAfterMs),
               responseExcerpt: this.#excerpt,
               ...(this.#needsBody ? { body: responseText(this.#start) } : {}),
               ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
             },
       // After a reset in place of an end, the connection has no socket any more.
       reusable: reusable && this.#status !== undefined && this.connection.error === undefined,
-      ...(proxyAway === undefined ? {} : { proxyAway }),
+      ...blameless,
     });
     if (!reusable) this.connection.destroy();
   }

@@ -14,6 +14,8 @@ export type PushOutcome = {
       readonly status: number;
       /** From the start of the connection (or of the request on a kept one) to the response headers, milliseconds. */
       readonly durationMs: number;
+      /** From the response headers to the end of the exchange, milliseconds. */
+      readonly untilEndMs: number;
       /** The start of the body, as text of at most 1 KiB of UTF-8 without control characters and secrets of the request. */
       readonly responseExcerpt: string;
       /** The whole body, if the request asked for it and the status is 2xx; at most 16 KiB on the wire. */

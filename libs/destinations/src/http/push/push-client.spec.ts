@@ -1,5 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#libs/domain';
 import { parseNetworks, parsePorts } from '#libs/runtime';
@@ -89,6 +91,28 @@ async function eventually(condition: () => boolean): Promise<void> {
   }
 }
 
+/** Blocks the thread until well after this time limit. */
+function standStill(timeoutMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500);
+}
+
+/** Starts a receiver on another thread, which goes on while this one stands still. @returns its port */
+async function answersElsewhere(afterMs: number): Promise<number> {
+  const program = `
+    const { parentPort } = require('node:worker_threads');
+    const server = require('node:http').createServer((request, response) => {
+      setTimeout(() => response.end('ok'), ${afterMs});
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
+  `;
+  const worker = new Worker(program, { eval: true });
+  cleanUps.push(async () => {
+    await worker.terminate();
+  });
+  const [port] = (await once(worker, 'message')) as [number];
+  return port;
+}
+
 /** Expects that a request fails while its connection is open, is sent once, and leaves no connection. */
 async function expectBroken(server: TestReceiver, detail: string, changes: Partial<PushRequest> = {}): Promise<void> {
   const outcome = await client().post(aRequest(server, changes));
@@ -120,6 +144,7 @@ describe('an answer', () => {
       status: 200,
       startedAtMs: expect.any(Number),
       durationMs: expect.any(Number),
+      untilEndMs: expect.any(Number),
       responseExcerpt: 'ok',
     });
     const [request = ''] = server.requests;
@@ -254,7 +279,7 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'part' });
   });
 
-  it('takes as long as its headers take', async () => {
+  it('takes as long as its headers take, and ends with its body', async () => {
     const server = await receiver((socket) => {
       setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n'), 100);
       setTimeout(() => socket.write('ok'), 400);
@@ -262,6 +287,17 @@ describe('an answer', () => {
     const outcome = await client().post(aRequest(server));
     expect(outcome).toMatchObject({ kind: 'answered', responseExcerpt: 'ok' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(99);
+    const { untilEndMs } = outcome as Extract<PushOutcome, { readonly kind: 'answered' }>;
+    expect(outcome.durationMs + untilEndMs).toBeGreaterThanOrEqual(397);
+  });
+
+  it('counts if it came in time, although the process stood still until the time was over', async () => {
+    const port = await answersElsewhere(100);
+    const onSent = () => {
+      setImmediate(standStill, UNTIL_BEGUN_MS);
+    };
+    const outcome = await client().post(aRequest(`http://127.0.0.1:${port}/`, { timeoutMs: UNTIL_BEGUN_MS, onSent }));
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'ok' });
   });
 
   it('takes no longer if the clock is set meanwhile', async () => {
@@ -471,6 +507,23 @@ describe('a failure', () => {
     expect(unanswered).toMatchObject({ error: 'dns' });
     const outcome = await client().post(aRequest('http://silent.example.com/', { timeoutMs: 100 }));
     expect(outcome).toMatchObject({ error: 'timeout', detail: 'the name was not resolved within 100 ms' });
+  });
+
+  it('is none if the process stood still before the request was sent: it begins again, once', async () => {
+    const server = await receiver(answer(OK));
+    let looked = 0;
+    const post = (times: number, timeoutMs: number) => {
+      looked = 0;
+      const resolve: Resolver['resolve'] = () => {
+        if (looked++ < times) standStill(timeoutMs);
+        return Promise.resolve({ kind: 'resolved', addresses: ['127.0.0.1'] });
+      };
+      const url = `http://hooks.example.com:${server.port}/`;
+      return client({ resolver: { resolve } }).post(aRequest(url, { timeoutMs }));
+    };
+    expect(await post(1, UNTIL_BEGUN_MS)).toMatchObject({ kind: 'answered', status: 200 });
+    expect(await post(3, 100)).toMatchObject({ kind: 'failed', error: 'timeout' });
+    expect(looked).toBe(2);
   });
 
   it('of a resolver that rejects is dns', async () => {

@@ -10,7 +10,8 @@ export interface PushClient {
   /**
    * Sends one POST and follows no redirect. Never rejects. Resolves when the answer's body has ended, has reached 16
    * KiB, or the time is over. While the egress proxy is away, the POST waits, which does not count towards the time
-   * limit. It sends a request again only if the proxy died during it, and only once.
+   * limit. It sends a request again only if the proxy died during it, or the process stood still before it, and only
+   * once.
    */
   post(request: PushRequest): Promise<PushOutcome>;
   /** Like `post`, but a wait for the egress proxy ends it: what is known of the endpoint may be out of date by then. */
@@ -24,7 +25,10 @@ export type PostedNow =
   | { readonly kind: 'done'; readonly outcome: PushOutcome }
   /** The egress proxy was away, and should be tried now. Nothing was sent. */
   | { readonly kind: 'waited' }
-  /** The egress proxy died during the request, which may have arrived. */
+  /**
+   * The egress proxy died during the request, or the process stood still while the connection was made. The request may
+   * have arrived.
+   */
   | { readonly kind: 'cut'; readonly outcome: PushOutcome };
 
 export interface PushClientOptions extends EndpointUrlRules {
@@ -78,9 +82,10 @@ export function createPushClient(options: PushClientOptions): PushClient {
     if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
     const { connection } = acquired;
     const hasBeenAway = proxy?.watch();
-    const { outcome, reusable, proxyAway } = await exchange(connection, path, request, clock);
+    const { outcome, reusable, proxyAway, stoodStill } = await exchange(connection, path, request, clock);
     pool.release(connection, reusable);
     const done = { kind: 'done', outcome } as const;
+    if (stoodStill === true) return isAborted() ? done : { kind: 'cut', outcome };
     if (proxy === undefined || hasBeenAway === undefined || !mayBeProxy(outcome)) return done;
     if (proxyAway !== undefined) proxy.isAway(proxyAway);
     else if (!(await proxy.answers())) proxy.isAway(new EgressProxyAwayError('the egress proxy does not answer'));
