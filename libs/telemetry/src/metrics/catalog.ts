@@ -124,7 +124,7 @@ export const METRICS = {
   },
   gapless_produce_failures_total: {
     kind: 'counter',
-    help: 'Produce requests that failed after all retries.',
+    help: 'Produce requests that failed after all retries, and each time that a partition refused its records.',
     labels: [],
   },
 
