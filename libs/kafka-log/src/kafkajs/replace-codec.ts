@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
+import { errorsAsMessages } from './partition-errors/failed-fetches.js';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { noteStableOffset } from './open-transactions.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
-
 import { allowRefusals } from './partition-errors/refused-records.js';
+
 /** kafkajs' encoder of requests. */
 interface Encoder {
   buf: Buffer;
@@ -80,7 +81,7 @@ export function replaceCodec(): void {
           noteStableOffset(topicName, partition, Number(lastStableOffset), Number(highWatermark));
         }
       }
-      return answer;
+      return errorsAsMessages(answer, fetchOffsetOf);
     };
     return { ...exchange, response: { ...response, decode } };
   });
