@@ -143,6 +143,11 @@ export const METRICS = {
     help: 'Inbox records whose `checked-to` is older than the part of the log that the sequencer knows. The sequencer ignored it.',
     labels: [],
   },
+  gapless_sequencer_checkpoint_failures_total: {
+    kind: 'counter',
+    help: 'Checkpoints of the sequencer that Kafka did not accept. They are tried again, and a restart reads more of the log meanwhile.',
+    labels: [],
+  },
   gapless_sequence_checked_total: {
     kind: 'counter',
     help: 'Records of the log whose seq was compared with the one before.',
