@@ -64,6 +64,7 @@ const ZERO: Readonly<Record<StageName, readonly MetricName[]>> = {
   sequencer: [
     'gapless_batch_failures_total',
     'gapless_partitions_failing',
+    'gapless_sequencer_checkpoint_failures_total',
     'gapless_consumer_lag_records',
     'gapless_consumer_lag_seconds',
   ],

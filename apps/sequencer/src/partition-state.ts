@@ -1,5 +1,5 @@
 import type { PartitionFold } from '#libs/domain';
-import type { CheckpointPlace, Covered } from '#libs/kafka-log';
+import type { CheckpointChanges, CheckpointPlace, Covered } from '#libs/kafka-log';
 import type { ReadBack } from './read-back.js';
 
 /** The sequencer's state of one partition, from its restoration until it becomes uncertain. */
@@ -17,6 +17,8 @@ export interface PartitionState {
   checkpointed: CheckpointPlace;
   /** The offset of the next checkpoint record, unless another sequencer writes one. */
   sequencesNext: number;
+  /** What a checkpoint that failed had to write, or may have written; `null` after one that succeeded. */
+  unwritten: Pick<CheckpointChanges, 'lastSeqs' | 'ids'> | null;
   /** Records and bytes appended since the checkpoint. */
   uncheckpointed: { records: number; bytes: number };
   /** The keys of the ids in the sequences topic, and when their time segments begin. */

@@ -82,6 +82,7 @@ export async function restorePartitions(
       },
       checkpointed: draft.checkpointed,
       sequencesNext: draft.sequencesNext,
+      unwritten: null,
       uncheckpointed: { records: draft.records, bytes: draft.bytes },
       idsKeys: new Map([...draft.stretches].map(([key, { beginMs }]) => [key, beginMs])),
       readBack: new ReadBack(connection, topics, partition),

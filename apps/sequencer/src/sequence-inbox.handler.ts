@@ -47,6 +47,7 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
     const { topics, clock, logger, tracing } = kit;
     connection.metrics.add('gapless_sequencer_repeats_total', {}, 0);
     connection.metrics.add('gapless_sequencer_old_stamps_total', {}, 0);
+    connection.metrics.add('gapless_sequencer_checkpoint_failures_total', {}, 0);
     connection.metrics.add('gapless_produced_records_total', { topic: topicRole(topics.deadLetter) }, 0);
     this.#writer = new PartitionWriter(connection);
     const continuity = new CheckedContinuity({

@@ -49,8 +49,11 @@ const RECEIVED_AT_MS = Date.parse('2026-03-02T09:12:44.000Z');
 /** A writer whose next write fails in the way that the test sets. */
 class FaultyWriter extends PartitionWriter {
   fault: 'lost' | 'answer lost' | null = null;
+  /** A topic that takes no records. */
+  refusing: string | null = null;
 
   override async write(...call: Parameters<PartitionWriter['write']>): Promise<number> {
+    if (call[0] === this.refusing) throw new Error('the time of the records is not accepted');
     const { fault } = this;
     this.fault = null;
     if (fault === 'lost') throw new Error('the request was lost');
@@ -152,6 +155,14 @@ function later(record: StoredRecord, laterMs: number, checkedTo?: number | strin
 
 async function logOf(org: OrgId = orgId) {
   return (await readLog(brokers, prefix)).get(org) ?? [];
+}
+
+/** Removes what the log holds, as retention does. */
+async function pruneLog(): Promise<void> {
+  await connection.withAdmin(async (admin) => {
+    const [end] = await admin.fetchTopicOffsets(topics.log);
+    await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: end!.high }] });
+  });
 }
 
 async function expectLog(count: number): Promise<void> {
@@ -584,14 +595,6 @@ it('batches and checkpoints of a partition at the same time have neither gap nor
 });
 
 describe('a checkpoint', () => {
-  /** Removes what the log holds, as retention does. */
-  async function pruneLog(): Promise<void> {
-    await connection.withAdmin(async (admin) => {
-      const [end] = await admin.fetchTopicOffsets(topics.log);
-      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: end!.high }] });
-    });
-  }
-
   it('keeps the seqs and the known ids of orgs whose events retention has removed', async () => {
     const ids = oneTo(5).map(() => anEventId());
     const first = ids.map((id) => eventRecord(id));
@@ -652,6 +655,27 @@ describe('a checkpoint', () => {
     await pruneLog();
     await aSequencer().sequence(0, [...records, eventRecord()], aSession());
     expect((await logOf()).map(({ seq }) => seq)).toEqual([2_501]);
+  });
+});
+
+describe('a checkpoint that Kafka does not accept', () => {
+  it('fails no batch, and is made again later, complete', async () => {
+    writer.refusing = topics.sequences;
+    const ids = oneTo(5_000).map(() => anEventId());
+    await sequencer.sequence(
+      0,
+      ids.map((id) => eventRecord(id)),
+      aSession(),
+    );
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    await sequencer.checkpointAll(aSession());
+    await expectLog(5_001);
+    expect((await connection.metrics.scrape()).text).toMatch(/gapless_sequencer_checkpoint_failures_total\b.* 2\n/);
+    writer.refusing = null;
+    await sequencer.checkpointAll(aSession());
+    await pruneLog();
+    await aSequencer().sequence(0, [eventRecord(ids[0]), eventRecord(ids[4_999]), eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([5_002]);
   });
 });
 

@@ -113,8 +113,10 @@ export class Sequencer {
       }
       const state = this.#states.get(partition);
       if (state === undefined) return undefined;
-      const { records: count, bytes } = state.uncheckpointed;
-      if (count >= CHECKPOINT_RECORDS || bytes >= CHECKPOINT_BYTES) await this.#checkpoint(partition, state, session);
+      const { unwritten, uncheckpointed } = state;
+      const isLarge = uncheckpointed.records >= CHECKPOINT_RECORDS || uncheckpointed.bytes >= CHECKPOINT_BYTES;
+      // One that failed is made again by `checkpointAll`.
+      if (isLarge && unwritten === null) await this.#tryCheckpoint(partition, state, session);
       return undefined;
     });
   }
@@ -172,7 +174,7 @@ export class Sequencer {
     for (const [partition, state] of this.#states) {
       if (state.uncheckpointed.records === 0) continue;
       await this.#exclusively(partition, async () => {
-        if (this.#states.get(partition) === state) await this.#checkpoint(partition, state, session);
+        if (this.#states.get(partition) === state) await this.#tryCheckpoint(partition, state, session);
       });
     }
   }
@@ -414,32 +416,53 @@ export class Sequencer {
     return deadLetterRecord(this.use.topics.deadLetter, record, 'wrong_partition', detail);
   }
 
+  /**
+   * Makes a checkpoint, and keeps the state if that fails: only a restart needs checkpoints, and the events of the
+   * partition must not wait for them.
+   * @throws LeaseLostError
+   */
+  async #tryCheckpoint(partition: number, state: PartitionState, session: ConsumerSession): Promise<void> {
+    try {
+      await this.#checkpoint(partition, state, session);
+    } catch (error) {
+      if (error instanceof LeaseLostError) {
+        this.#states.delete(partition);
+        throw error;
+      }
+      this.use.connection.metrics.add('gapless_sequencer_checkpoint_failures_total', {});
+      const { records } = state.uncheckpointed;
+      this.use.logger.warn({ partition, records, err: error }, 'sequencer.checkpoint_failed');
+    }
+  }
+
   async #checkpoint(partition: number, state: PartitionState, session: ConsumerSession): Promise<void> {
     const { sequences, ids } = state.fold;
+    const before = state.unwritten;
+    const lastSeqs = new Map([...(before?.lastSeqs ?? []), ...sequences.takeChanged()]);
+    const stretches = [...(before?.ids ?? []).filter(({ beginMs }) => !ids.isOver(beginMs)), ...ids.takeAdded()];
+    state.unwritten = { lastSeqs, ids: stretches };
     const now = { ...state.appended, clockMs: ids.clockMs };
     // If the clock was set back, keys may begin after its time.
     const overIds = [...state.idsKeys].filter(([, beginMs]) => ids.isOver(Math.min(beginMs, ids.clockMs)));
     const { batches, idsKeys } = checkpointBatches(
-      { lastSeqs: sequences.takeChanged(), ids: ids.takeAdded(), overIds: overIds.map(([key]) => key) },
+      { lastSeqs, ids: stretches, overIds: overIds.map(([key]) => key) },
       { before: state.checkpointed, now },
     );
-    try {
-      for (const batch of batches) {
-        this.#assertLease(partition, state, session);
-        const offset = await this.use.writer.write(this.use.topics.sequences, partition, batch);
-        if (offset !== state.sequencesNext) {
-          // Another sequencer wrote here, which must have been frozen: its snapshots are older than these.
-          this.use.logger.warn({ partition, offset, expected: state.sequencesNext }, 'sequencer.foreign_checkpoint');
-          sequences.markAllChanged();
-        }
-        state.sequencesNext = offset + batch.length;
-      }
-    } catch (error) {
-      this.#states.delete(partition);
-      throw error;
-    }
-    for (const [key] of overIds) state.idsKeys.delete(key);
+    // Also if they are not written in the end: a key that is removed need not exist.
     for (const [key, beginMs] of idsKeys) state.idsKeys.set(key, beginMs);
+    for (const batch of batches) {
+      this.#assertLease(partition, state, session);
+      const offset = await this.use.writer.write(this.use.topics.sequences, partition, batch);
+      if (offset !== state.sequencesNext) {
+        // Another sequencer wrote here, which must have been frozen: its snapshots are older than these. Or a write of
+        // this one, which seemed to have failed.
+        this.use.logger.warn({ partition, offset, expected: state.sequencesNext }, 'sequencer.foreign_checkpoint');
+        sequences.markAllChanged();
+      }
+      state.sequencesNext = offset + batch.length;
+    }
+    state.unwritten = null;
+    for (const [key] of overIds) state.idsKeys.delete(key);
     state.checkpointed = now;
     state.uncheckpointed = { records: 0, bytes: 0 };
   }

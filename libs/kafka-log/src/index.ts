@@ -12,6 +12,7 @@ export * from './consuming/kafka-batches.js';
 export * from './consuming/pipeline-progress.js';
 export { REPAIR_COMMAND } from './positions/position-guard.js';
 export * from './positions/position-sources.js';
+export { forgetFetchWatches } from './kafkajs/partition-errors/failed-fetches.js';
 export { forgetOutOfRangeListeners } from './kafkajs/out-of-range.js';
 export { Appender } from './producing/appender.js';
 export * from './producing/appenders.js';

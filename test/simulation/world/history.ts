@@ -1,5 +1,5 @@
 import { NO_ORDERING, type DueAttempt, type Ordering, type OrgId } from '#libs/domain';
-import { forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
+import { forgetFetchWatches, forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import { loadConfig, type Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
 import { Random } from '../engine/random.js';
@@ -219,6 +219,7 @@ export class History {
       if (outcome !== 'ended') problems = [...problems, `it does not settle, ${outcome}: ${unsettled(evidence) ?? ''}`];
     } finally {
       forgetOutOfRangeListeners();
+      forgetFetchWatches();
       process.off('unhandledRejection', unhandled);
     }
     return {

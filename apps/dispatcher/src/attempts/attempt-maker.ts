@@ -26,7 +26,7 @@ import { untilItWorks } from '#libs/runtime';
 import { UNREADABLE_WAIT_MS, type DispatchLookup, type Found } from './dispatch-lookup.js';
 import type { Flight } from '../lanes/lane.js';
 import { measureAttempt } from './measure-attempt.js';
-import type { RecentAttempts } from './recent-attempts.js';
+import type { MakingEnd, RecentAttempts } from './recent-attempts.js';
 import { traceAttempt } from './trace-attempt.js';
 
 export interface AttemptMakerDependencies {
@@ -97,32 +97,38 @@ export class AttemptMaker {
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
     const hooks = { onSent, onUnreadable };
-    if (this.#isMadeHere(found)) await this.use.recent.once(due, () => this.#pushWhileDue(due, found, flight, hooks));
-    else await this.#endUnmade(due, found, onUnreadable);
+    if (this.#isMadeHere(found)) {
+      await this.use.recent.once(due, (hasWaited) =>
+        this.#pushWhileDue(due, hasWaited ? undefined : found.target, flight, hooks),
+      );
+    } else await this.#endUnmade(due, found, onUnreadable);
   }
 
   #isMadeHere(found: Found): found is FoundTargetResult {
     return found.kind === 'target' && isPaced(found.target.settings) === this.#isForPaced;
   }
 
-  /** Pushes, and looks the endpoint up again after each wait. @returns whether the attempt is over */
+  /**
+   * Pushes, and looks the endpoint up again after each wait.
+   * @param first the endpoint, if it was looked up a moment ago
+   */
   async #pushWhileDue(
     due: DueAttempt,
-    first: FoundTargetResult,
+    first: Target | undefined,
     flight: Flight,
     { onSent, onUnreadable }: MakeOptions,
-  ): Promise<boolean> {
-    let { target } = first;
-    while (!(await this.#push(due, target, flight, onSent))) {
+  ): Promise<MakingEnd> {
+    let target = first;
+    while (target === undefined || !(await this.#push(due, target, flight, onSent))) {
       const again = await this.look(due);
-      if (flight.isWithdrawn) return false;
+      if (flight.isWithdrawn) return 'withdrawn';
       if (!this.#isMadeHere(again)) {
         await this.#endUnmade(due, again, onUnreadable);
-        return false;
+        return 'left';
       }
       ({ target } = again);
     }
-    return true;
+    return 'made';
   }
 
   /** Does what follows from the look-up if no attempt does. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
-import { RecentAttempts } from './recent-attempts.js';
+import { RecentAttempts, type MakingEnd } from './recent-attempts.js';
 
 const KEEP_MS = 1_000;
 
@@ -9,7 +9,7 @@ function anAttempt(deliveryId: string, run: number, attempt: number): DueAttempt
 }
 
 let made: string[];
-let ends: ((isMade: boolean) => void)[];
+let ends: ((end: MakingEnd) => void)[];
 
 beforeEach(() => {
   made = [];
@@ -31,8 +31,8 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-async function endAll(isMade = true): Promise<void> {
-  for (const end of ends.splice(0)) end(isMade);
+async function endAll(as: MakingEnd = 'made'): Promise<void> {
+  for (const end of ends.splice(0)) end(as);
   await settled();
 }
 
@@ -60,11 +60,42 @@ describe('an attempt', () => {
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(true);
   });
 
-  it('is begun again if it was not made', async () => {
+  it.each(['left', 'withdrawn'] as const)('is begun again if it was %s', async (end) => {
     const recent = new RecentAttempts(KEEP_MS, () => 0);
     begin(recent, anAttempt('whd_1', 0, 1));
-    await endAll(false);
+    await endAll(end);
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(true);
+  });
+
+  it('that was withdrawn is begun by one of those that wait for it', async () => {
+    const recent = new RecentAttempts(KEEP_MS, () => 0);
+    begin(recent, anAttempt('whd_1', 0, 1));
+    const waited: boolean[] = [];
+    let ended = 0;
+    const wait = () => {
+      const make = (hasWaited: boolean) => {
+        waited.push(hasWaited);
+        return new Promise<MakingEnd>((resolve) => ends.push(resolve));
+      };
+      void recent.once(anAttempt('whd_1', 0, 1), make).then(() => ended++);
+    };
+    wait();
+    wait();
+    expect(waited).toEqual([]);
+    await endAll('withdrawn');
+    expect(waited).toEqual([true]);
+    expect(ended).toBe(0);
+    await endAll();
+    expect(waited).toEqual([true]);
+    expect(ended).toBe(2);
+  });
+
+  it('that was left is begun by none of those that wait for it', async () => {
+    const recent = new RecentAttempts(KEEP_MS, () => 0);
+    begin(recent, anAttempt('whd_1', 0, 1));
+    const second = recent.once(anAttempt('whd_1', 0, 1), () => Promise.reject(new Error('begun twice')));
+    await endAll('left');
+    await second;
   });
 
   it('ends for a second caller only when it ends, however long it takes', async () => {

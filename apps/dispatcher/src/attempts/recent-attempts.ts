@@ -5,6 +5,12 @@ function keyOf({ delivery, run, attempt }: DueAttempt): string {
 }
 
 /**
+ * How the making of an attempt ended. `left`: it was not made, and whatever follows from that is done. `withdrawn`: it was
+ * not made, and is still due.
+ */
+export type MakingEnd = 'made' | 'left' | 'withdrawn';
+
+/**
  * Remembers recent attempts. A topic can hold an attempt twice (two replays at the same moment, a repeated produce
  * request). Until the projection shows the first one, the second one looks due.
  */
@@ -12,7 +18,7 @@ export class RecentAttempts {
   #young = new Set<string>();
   #old = new Set<string>();
   /** The attempts in flight. */
-  readonly #making = new Map<string, Promise<void>>();
+  readonly #making = new Map<string, Promise<MakingEnd>>();
   #turnsAtMs: number;
 
   /**
@@ -27,28 +33,32 @@ export class RecentAttempts {
   }
 
   /**
-   * Makes the attempt unless it was begun before.
-   * @param make returns whether it was made; otherwise it can be made later
-   * @returns a promise that settles once the attempt has ended, whichever call began it
+   * Makes the attempt unless it was begun before. If it is withdrawn, the next call that waits for it makes it.
+   * @param make called with whether this call has waited for another one
+   * @returns a promise that settles once the attempt has ended, whichever call made it
    */
-  once(due: DueAttempt, make: () => Promise<boolean>): Promise<void> {
+  async once(due: DueAttempt, make: (hasWaited: boolean) => Promise<MakingEnd>): Promise<void> {
     this.#forget();
     const key = keyOf(due);
-    const making = this.#making.get(key);
-    if (making !== undefined) return making;
-    if (this.#young.has(key) || this.#old.has(key)) return Promise.resolve();
+    let hasWaited = false;
+    for (let making = this.#making.get(key); making !== undefined; making = this.#making.get(key)) {
+      hasWaited = true;
+      if ((await making) !== 'withdrawn') return;
+    }
+    if (this.#young.has(key) || this.#old.has(key)) return;
     this.#young.add(key);
-    const made = make()
-      .then((isMade) => {
-        if (isMade) return;
+    const made = make(hasWaited)
+      .then((end) => {
+        if (end === 'made') return end;
         this.#young.delete(key);
         this.#old.delete(key);
+        return end;
       })
       .finally(() => {
         this.#making.delete(key);
       });
     this.#making.set(key, made);
-    return made;
+    await made;
   }
 
   /** Forgets old attempts by generation, so that only the keys have to be stored. */

@@ -7,6 +7,7 @@ import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
 import { announceJoins } from '../kafkajs/before-join.js';
+import { keepFailedFetchesApart } from '../kafkajs/partition-errors/failed-fetches.js';
 import { finishConnecting } from '../kafkajs/finish-connecting.js';
 import { askForCluster, stayWithOneCluster } from '../kafkajs/one-cluster.js';
 import { commitOnce } from '../kafkajs/commit-once.js';
@@ -21,6 +22,8 @@ replaceCodec();
 replaceReset();
 commitOnce();
 announceJoins();
+// After it, since it drops answers from before a join.
+keepFailedFetchesApart();
 fetchLessWhenQuiet();
 stillQueues();
 timeOutTogether();

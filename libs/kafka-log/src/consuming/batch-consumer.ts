@@ -10,6 +10,7 @@ import { endsWithin } from '../connection/ends-within.js';
 import { FailingPartitions } from './partitions/failing-partitions.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { tellingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
+import { watchFetches } from '../kafkajs/partition-errors/failed-fetches.js';
 import { onOutOfRange } from '../kafkajs/out-of-range.js';
 import { hurryFetches } from '../kafkajs/quiet-fetches.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
@@ -210,9 +211,24 @@ export class BatchConsumer {
   async start(): Promise<void> {
     this.health.waiting(this.options.groupId, 'joining its consumer group');
     this.#watching = this.#watchClock();
-    this.#endListening = onOutOfRange(this.options.groupId, (...place) => {
-      this.#guard.outOfRange(...place);
-    });
+    const endings = [
+      onOutOfRange(this.options.groupId, (...place) => {
+        this.#guard.outOfRange(...place);
+      }),
+      watchFetches(this.options.groupId, {
+        failed: (topic, partition, offset, error) => {
+          const isOwn = this.#assigned[topic]?.includes(partition) === true;
+          if (!isOwn || this.#stopping || this.#isReleased) return;
+          this.#pauses.rest(topic, partition, this.#failing.failed(topic, partition, offset, error));
+        },
+        recovered: (topic, partition) => {
+          this.#failing.succeeded(topic, partition);
+        },
+      }),
+    ];
+    this.#endListening = () => {
+      for (const end of endings) end();
+    };
     await new Promise<void>((resolve) => {
       this.#onJoined = resolve;
       void this.#run();

@@ -42,6 +42,8 @@ export type FetchedMessage = Omit<KafkaMessage, 'size'> & {
    * after it.
    */
   readonly unreadable?: UnreadableBatch;
+  /** Set instead of a record if the broker cannot read the partition. */
+  readonly fetchError?: Error;
 };
 
 /** A batch that cannot be read. */

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
+import { errorsAsMessages } from './partition-errors/failed-fetches.js';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { noteStableOffset } from './open-transactions.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
+import { allowRefusals } from './partition-errors/refused-records.js';
 
 /** kafkajs' encoder of requests. */
 interface Encoder {
@@ -13,7 +15,11 @@ interface Encoder {
 /** kafkajs' encoder and decoder of one version of a request. */
 interface Exchange {
   readonly request: { encode(): Promise<Encoder> };
-  readonly response: { decode(bytes: Buffer): Promise<unknown> };
+  readonly response: {
+    decode(bytes: Buffer): Promise<unknown>;
+    /** @throws the error of a partition, if one has an error code */
+    parse(response: unknown): Promise<unknown>;
+  };
 }
 
 /** The content of a Fetch request. */
@@ -57,7 +63,8 @@ export function replaceCodec(): void {
       if (buf === undefined) return request.encode();
       return Object.assign(new EncoderOfKafkajs(0), { buf, offset: buf.length });
     };
-    return { request: { ...request, encode }, response };
+    const parse = allowRefusals(args, (answer) => response.parse(answer));
+    return { request: { ...request, encode }, response: { ...response, parse } };
   });
   replace(fetch, ({ version }, { topics }, exchange) => {
     if (version !== FETCH_VERSION) return exchange;
@@ -74,7 +81,7 @@ export function replaceCodec(): void {
           noteStableOffset(topicName, partition, Number(lastStableOffset), Number(highWatermark));
         }
       }
-      return answer;
+      return errorsAsMessages(answer, fetchOffsetOf);
     };
     return { ...exchange, response: { ...response, decode } };
   });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ConfigResourceTypes } from 'kafkajs';
 import { createLogger } from '#libs/runtime';
 import { aPrivateKafka, type PrivateKafka } from '../../../../test/support/private-kafka.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -36,6 +37,12 @@ async function aTopic(partitions = 1): Promise<string> {
   const topic = `t${randomBytes(6).toString('hex')}`;
   await makeTopics(connection, [{ topic, partitions, retentionMs: -1, compacted: false, appendTime: false }]);
   return topic;
+}
+
+async function limitBatches(topic: string, bytes: number): Promise<void> {
+  const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
+  await connection.withAdmin((admin) => admin.alterConfigs({ validateOnly: false, resources }));
 }
 
 function record(topic: string, value: string, key = 'key') {
@@ -146,6 +153,31 @@ describe('the appender', () => {
     await doomed.close();
     const values = (await readTopic(kafka.brokers, topic)).map(({ value }) => value.toString());
     expect(values.filter((value) => value !== 'uncertain')).toEqual(['before', 'first', 'after']);
+  });
+
+  it('appends each record once to what takes it, in the same turn as to a partition that refuses it', async () => {
+    const [topic, troubled] = [await aTopic(), await aTopic()];
+    await limitBatches(troubled, 10);
+    const doomed = new Appender(connection, { retries: 1 });
+    await eventually(() => expect(doomed.append([record(troubled, 'early')])).rejects.toThrow('larger than'));
+    await doomed.close();
+    const one = new Appender(connection, { retries: 4 });
+    const refused = Promise.allSettled([
+      one.append([record(troubled, 'refused')]),
+      one.append([record(troubled, 'refused'), record(topic, 'with it')]),
+    ]);
+    const values = Array.from({ length: 20 }, (_, n) => String(n));
+    await one.append([record(topic, 'at once')]);
+    for (const value of values) await one.append([record(topic, value)]);
+    expect((await refused).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await limitBatches(troubled, 1_000_000);
+    await eventually(() => one.append([record(troubled, 'back')]));
+    await one.append([record(topic, 'last'), record(troubled, 'last')]);
+    await one.close();
+    const storedIn = async (name: string) =>
+      (await readTopic(kafka.brokers, name)).map(({ value }) => value.toString());
+    expect((await storedIn(topic)).toSorted()).toEqual(['at once', 'with it', 'last', ...values].toSorted());
+    expect((await storedIn(troubled)).filter((value) => value !== 'early')).toEqual(['back', 'last']);
   });
 
   it('rejects when the topic does not exist, and then appends to one that does', async () => {

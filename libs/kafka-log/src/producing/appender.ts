@@ -1,26 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompressionTypes, type ICustomPartitioner, type Message, type Producer, type TopicMessages } from 'kafkajs';
-import type { Metrics } from '#libs/telemetry';
 import { FairQueue } from './fair-queue.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_RECORD_BYTES, PRODUCE_BYTES, PRODUCE_RECORDS, REQUEST_BYTES } from '../topics/limits.js';
-import { measureProduce } from '../connection/measure-produce.js';
-import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
-import { recordBytes, toMessage, type NewRecord } from '../records/record.js';
-import { stretchesOf } from '../records/stretches-of.js';
+import { recordBytes, type NewRecord } from '../records/record.js';
+import { RecordSender } from './record-sender.js';
+import { RefusedAppends, type Append } from './refused-appends.js';
 
 export interface AppenderOptions {
-  /** How often kafkajs retries before `append` rejects. */
+  /** How often a request is retried before `append` rejects. */
   readonly retries: number;
   /** How long records wait for others to share a request with, milliseconds; no wait by default. */
   readonly gatherMs?: number;
-}
-
-interface Waiting {
-  readonly records: readonly NewRecord[];
-  readonly bytes: number;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** A record that the brokers would always refuse. No record of its append was sent. */
@@ -36,33 +26,33 @@ class RecordTooLargeError extends Error {
  * trips. Callers may name a share for their records. Each share then gets the same part of the capacity, so that a
  * large one does not block the others. Calls wait for no timer, unless the appender is set to gather. An append too
  * large for one request is sent in several, one after the other; an ingest request is never that large. The broker
- * recognizes records that are sent again after a fault. A rejected append may have written some of its records.
+ * recognizes records that are sent again after a fault. A rejected append may have written some of its records. A
+ * partition that refuses records blocks only the appends that have records for it.
  */
 export class Appender {
-  /** An idempotent producer; `null` after a failure. */
-  #producer: Producer | null = null;
-  /** The partitions of the records under way, as `topic/partition`. */
-  readonly #places = new Set<string>();
-  readonly #metrics: Metrics;
-  readonly #waiting = new FairQueue<Waiting>();
+  readonly #sender: RecordSender;
+  readonly #refused: RefusedAppends;
+  readonly #waiting = new FairQueue<Append>();
   #sending: Promise<void> | null = null;
 
   constructor(
-    private readonly connection: KafkaConnection,
+    connection: KafkaConnection,
     private readonly options: AppenderOptions,
   ) {
-    this.#metrics = connection.metrics;
-    this.#metrics.add('gapless_produce_failures_total', {}, 0);
+    this.#sender = new RecordSender(connection, options.retries);
+    this.#refused = new RefusedAppends(connection, options.retries);
+    connection.metrics.add('gapless_produce_failures_total', {}, 0);
   }
 
   async connect(): Promise<void> {
-    this.#producer ??= await this.#connected();
+    await this.#sender.connect();
   }
 
   /** Sends waiting records, then closes. */
   async close(): Promise<void> {
     while (this.#sending !== null) await this.#sending;
-    await this.#producer?.disconnect();
+    await this.#refused.close();
+    await this.#sender.disconnect();
   }
 
   /**
@@ -82,12 +72,16 @@ export class Appender {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       await this.#gather();
-      const batch = this.#takeBatch();
+      const { batch, bytes } = this.#takeBatch();
+      if (batch.length === 0) continue;
       try {
-        await this.#sendInOrder(batch);
-        for (const waiting of batch) waiting.resolve();
+        const refused = await this.#sender.send(
+          batch.flatMap(({ records }) => records),
+          bytes,
+        );
+        for (const append of batch) this.#refused.settle(append, refused);
       } catch (error) {
-        for (const waiting of batch) waiting.reject(error);
+        for (const append of batch) append.reject(error);
       }
     }
     // In the same turn as the check for waiting records, so that later records start a new send.
@@ -101,78 +95,20 @@ export class Appender {
     else await Promise.resolve();
   }
 
-  #takeBatch(): readonly Waiting[] {
+  #takeBatch(): { readonly batch: readonly Append[]; readonly bytes: number } {
     let bytes = 0;
     let records = 0;
-    const batch: Waiting[] = [];
+    const batch: Append[] = [];
     for (let next = this.#waiting.peek(); next !== undefined; next = this.#waiting.peek()) {
       if (batch.length > 0 && (bytes >= PRODUCE_BYTES || records >= PRODUCE_RECORDS)) break;
       if (batch.length > 0 && bytes + next.bytes > REQUEST_BYTES) break;
+      this.#waiting.take();
+      if (this.#refused.takes(next, (record) => this.#sender.placeOf(record))) continue;
       bytes += next.bytes;
       records += next.records.length;
       batch.push(next);
-      this.#waiting.take();
     }
-    return batch;
-  }
-
-  /** Stops at the first failed request, so that later records of a partition cannot overtake it. */
-  async #sendInOrder(batch: readonly Waiting[]): Promise<void> {
-    const records = batch.flatMap((waiting) => waiting.records);
-    const bytes = batch.reduce((sum, waiting) => sum + waiting.bytes, 0);
-    const requests = bytes <= REQUEST_BYTES ? [records] : stretchesOf(records, { bytes: REQUEST_BYTES });
-    for (const request of requests) await this.#send(request);
-  }
-
-  async #send(records: readonly NewRecord[]): Promise<void> {
-    const byTopic = new Map<string, Message[]>();
-    for (const record of records) {
-      const messages = byTopic.get(record.topic);
-      if (messages === undefined) byTopic.set(record.topic, [toMessage(record)]);
-      else messages.push(toMessage(record));
-    }
-    const topicMessages = [...byTopic].map(([topic, messages]) => ({ topic, messages: groupedAtOnce(messages) }));
-    await measureProduce(this.#metrics, topicMessages, () => this.#sendOnce(topicMessages));
-  }
-
-  /**
-   * kafkajs numbers the records of a partition. It sends a batch again under the same numbers, and the broker drops
-   * repeats. After a failure, kafkajs could reuse the numbers of stored records for new ones, which the broker would
-   * drop. So a producer that failed is never used again.
-   */
-  async #sendOnce(topicMessages: TopicMessages[]): Promise<void> {
-    const producer = (this.#producer ??= await this.#connected());
-    this.#places.clear();
-    try {
-      const written = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages });
-      for (const { topicName, partition } of written) this.#places.delete(`${topicName}/${partition}`);
-      // If a partition moves to a broker that has already answered, kafkajs takes that answer for this partition, too.
-      if (this.#places.size > 0) throw new Error(`not acknowledged: ${[...this.#places].join(', ')}`);
-    } catch (error) {
-      this.#producer = null;
-      void producer.disconnect().catch(() => undefined);
-      throw error;
-    }
-  }
-
-  async #connected(): Promise<Producer> {
-    const { kafka, partitioner } = this.connection;
-    const producer = kafka.producer({
-      allowAutoTopicCreation: false,
-      idempotent: true,
-      createPartitioner: () => this.#noting(partitioner()),
-      retry: { retries: this.options.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
-    });
-    await producer.connect();
-    return producer;
-  }
-
-  #noting(place: ReturnType<ICustomPartitioner>): ReturnType<ICustomPartitioner> {
-    return (record) => {
-      const partition = place(record);
-      this.#places.add(`${record.topic}/${partition}`);
-      return partition;
-    };
+    return { batch, bytes };
   }
 }
 

@@ -72,9 +72,9 @@ async function mismatches(): Promise<readonly string[]> {
 describe('the topics', () => {
   it('are made with the partitions, the retention and the clean-up of the architecture', async () => {
     await ensure();
-    const work = { partitions: 3, retention: 7 * DAY_MS, cleanup: 'delete', timestamps: 'CreateTime' };
-    expect(await found(names.inbox)).toMatchObject({ ...work, timestamps: 'LogAppendTime' });
-    expect(await found(names.log)).toMatchObject({ ...work, retention: 32 * DAY_MS, timestamps: 'LogAppendTime' });
+    const work = { partitions: 3, retention: 7 * DAY_MS, cleanup: 'delete', timestamps: 'LogAppendTime' };
+    expect(await found(names.inbox)).toMatchObject(work);
+    expect(await found(names.log)).toMatchObject({ ...work, retention: 32 * DAY_MS });
     expect(await found(names.sequences)).toMatchObject({ ...work, retention: -1, cleanup: 'compact' });
     expect(await found(names.attempts)).toMatchObject(work);
     expect(await found(names.attemptsSlow)).toMatchObject(work);
@@ -134,6 +134,16 @@ describe('an inbox from before brokers had to unpack', () => {
       expect(after.get('retention.ms')).toBe(given['retention.ms']);
       expect(after.get('segment.ms')).toBe(given['segment.ms']);
       for (const name of kept) expect([name, after.get(name)]).toEqual([name, before.get(name)]);
+    });
+  });
+});
+
+describe('topics with the times of their producers', () => {
+  it('are altered, so that brokers take the records of a process whose clock is ahead', async () => {
+    await create(names.attempts, 3, { 'message.timestamp.type': 'CreateTime', 'segment.bytes': '1234567' });
+    await ensure();
+    await eventually(async () => {
+      expect(await found(names.attempts)).toMatchObject({ timestamps: 'LogAppendTime', segments: 1_234_567 });
     });
   });
 });

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
+import { alterFromNowOn, isToAlter } from './alter-from-now-on.js';
 import { alterTopics } from './alter-topics.js';
 import { describeTopics, findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
 import { configOf, JUDGED_SETTINGS, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
-import { isPacked, unpackFromNowOn } from './unpack-from-now-on.js';
 
 /** A topic does not match the settings. An operator must decide which of the two is right. */
 export class TopicMismatchError extends OperatorError {
@@ -79,9 +79,9 @@ export async function ensureTopics(
       plans.map((plan) => plan.topic),
     );
   let { topics, brokers } = await step('the settings of the topics', find);
-  if (await step('topics to be altered', () => unpackFromNowOn(admin, plans, topics))) {
+  if (await step('topics to be altered', () => alterFromNowOn(admin, plans, topics))) {
     // A broker shows an altered setting only after it has read that itself.
-    for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isPacked(plan, topics)); look++) {
+    for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isToAlter(plan, topics)); look++) {
       if (look > 0) await delay(ALTERED_LOOK_MS);
       ({ topics, brokers } = await step('the settings of the topics', find));
     }

@@ -49,6 +49,9 @@ describe('a topic of three brokers', () => {
       expect.stringContaining('has cleanup.policy=compact,delete, delete is needed'),
     ]);
     expect(judge(found({ 'message.timestamp.type': 'CreateTime' })).refused).toHaveLength(1);
+    const other = { ...PLAN, takesCreateTime: true };
+    const around = { brokers: 3, acceptedPartitions: 0 };
+    expect(judgeTopic(other, found({ 'message.timestamp.type': 'CreateTime' }), around).misfits).toEqual([]);
     expect(judge(found({ 'retention.ms': '999' })).refused).toHaveLength(1);
     expect(judge(found({ 'max.message.bytes': '1000' })).refused).toHaveLength(1);
   });

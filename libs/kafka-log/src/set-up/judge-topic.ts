@@ -48,6 +48,11 @@ const SMALL_SEGMENTS = {
 export const COMPRESSION = 'compression.type';
 export const UNCOMPRESSED = 'uncompressed';
 
+/** Whose clock gives records their time. */
+export const TIMESTAMP_TYPE = 'message.timestamp.type';
+export const APPEND_TIME = 'LogAppendTime';
+export const CREATE_TIME = 'CreateTime';
+
 /** Returns the settings to create a topic with. */
 export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
   return {
@@ -55,7 +60,7 @@ export function configOf(plan: TopicPlan): Readonly<Record<string, string>> {
     'retention.ms': String(plan.retentionMs),
     // A broker's default could remove records early.
     'retention.bytes': '-1',
-    'message.timestamp.type': plan.appendTime ? 'LogAppendTime' : 'CreateTime',
+    [TIMESTAMP_TYPE]: plan.appendTime ? APPEND_TIME : CREATE_TIME,
     'max.message.bytes': String(LARGEST_BATCH_BYTES),
     ...(plan.smallSegments === true ? SMALL_SEGMENTS : {}),
     ...(plan.unpacks === true ? { [COMPRESSION]: UNCOMPRESSED } : {}),
@@ -67,7 +72,7 @@ export const JUDGED_SETTINGS: readonly string[] = [
   'cleanup.policy',
   'retention.ms',
   'retention.bytes',
-  'message.timestamp.type',
+  TIMESTAMP_TYPE,
   'max.message.bytes',
   ...Object.keys(SMALL_SEGMENTS),
   COMPRESSION,
@@ -92,6 +97,9 @@ function misfitOf(name: string, actual: string, wanted: string, plan: TopicPlan)
       return Number(actual) <= Number(wanted) ? null : `has ${name}=${actual}, at most ${wanted} is needed`;
     case 'delete.retention.ms':
       return null;
+    case TIMESTAMP_TYPE:
+      if (plan.takesCreateTime === true) return null;
+      return actual === wanted ? null : `has ${name}=${actual}, ${wanted} is needed`;
     default:
       return actual === wanted ? null : `has ${name}=${actual}, ${wanted} is needed`;
   }

@@ -72,7 +72,9 @@ describe('topicPlans', () => {
     expect(PLANS.filter(({ unpacks }) => unpacks).map(({ topic }) => topic)).toEqual([NAMES.inbox, NAMES.log]);
   });
 
-  it('has the broker stamp the log alone: retention goes by the time of append', () => {
-    expect(PLANS.filter(({ appendTime }) => appendTime).map(({ topic }) => topic)).toEqual([NAMES.inbox, NAMES.log]);
+  it('has the broker stamp all records, and depends on it for the inbox and the log alone', () => {
+    expect(PLANS.filter(({ appendTime }) => !appendTime)).toEqual([]);
+    const dependent = PLANS.filter(({ takesCreateTime }) => takesCreateTime !== true);
+    expect(dependent.map(({ topic }) => topic)).toEqual([NAMES.inbox, NAMES.log]);
   });
 });

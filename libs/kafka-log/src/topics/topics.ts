@@ -33,6 +33,8 @@ export interface TopicPlan {
   readonly compacted: boolean;
   /** Whether a record's time is when the broker appended it, instead of when its producer made it. */
   readonly appendTime: boolean;
+  /** Whether an existing topic also does if a record's time is when its producer made it. */
+  readonly takesCreateTime?: boolean;
   /** Whether the broker unpacks records that producers have compressed. */
   readonly unpacks?: boolean;
   /** Whether segments are small, so that a compacted topic with little data drops old records soon. */
@@ -72,15 +74,17 @@ export function topicPlans(
     partitions: settings.partitions,
     retentionMs,
     compacted: false,
-    appendTime: false,
+    // Brokers refuse a producer's time that is more than an hour ahead of their clock.
+    appendTime: true,
+    takesCreateTime: true,
     ...special,
   });
   return [
     // The sequencer's window of ids uses this time, which no producer can set.
-    plan(names.inbox, WORK_RETENTION_MS, { appendTime: true, unpacks: true }),
+    plan(names.inbox, WORK_RETENTION_MS, { takesCreateTime: false, unpacks: true }),
     // Retention of the feed uses the time of append, which only the broker sets the same way for all writers.
     // A batch that cannot be read would stop all of its readers.
-    plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { appendTime: true, unpacks: true }),
+    plan(names.log, settings.retentionMs + LOG_MARGIN_MS, { takesCreateTime: false, unpacks: true }),
     plan(names.sequences, -1, { compacted: true, smallSegments: true }),
     plan(names.attempts, WORK_RETENTION_MS),
     plan(names.attemptsSlow, WORK_RETENTION_MS),

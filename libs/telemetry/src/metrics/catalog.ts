@@ -124,7 +124,7 @@ export const METRICS = {
   },
   gapless_produce_failures_total: {
     kind: 'counter',
-    help: 'Produce requests that failed after all retries.',
+    help: 'Produce requests that failed after all retries, and each time that a partition refused its records.',
     labels: [],
   },
 
@@ -141,6 +141,11 @@ export const METRICS = {
   gapless_sequencer_old_stamps_total: {
     kind: 'counter',
     help: 'Inbox records whose `checked-to` is older than the part of the log that the sequencer knows. The sequencer ignored it.',
+    labels: [],
+  },
+  gapless_sequencer_checkpoint_failures_total: {
+    kind: 'counter',
+    help: 'Checkpoints of the sequencer that Kafka did not accept. They are tried again, and a restart reads more of the log meanwhile.',
     labels: [],
   },
   gapless_sequence_checked_total: {

@@ -1,0 +1,105 @@
+import { createRequire } from 'node:module';
+import type { FetchedMessage, FetchResponse, PartitionResponse } from '../fetch-response.js';
+import { errorOfCode } from './error-of-code.js';
+
+/** Called with what the broker answers for a single partition. */
+export interface FetchWatch {
+  /** The broker cannot read the partition. kafkajs asks again at once, unless the partition is paused. */
+  failed(topic: string, partition: number, offset: number, error: Error): void;
+  /** The broker can read the partition again. */
+  recovered(topic: string, partition: number): void;
+}
+
+/** kafkajs' batch of one partition, as far as it is used here. */
+interface Batch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly fetchedOffset: string;
+  readonly rawMessages: readonly FetchedMessage[];
+}
+
+interface ConsumerGroup {
+  readonly groupId: string;
+  fetch(nodeId: string): Promise<readonly Batch[]>;
+}
+
+/**
+ * Codes of the protocol that kafkajs handles: it looks for the leader again, or for an offset that exists. These are
+ * OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, FENCED_LEADER_EPOCH
+ * and UNKNOWN_LEADER_EPOCH.
+ */
+const HANDLED: ReadonlySet<number> = new Set([1, 3, 5, 6, 74, 75]);
+
+const watches = new Map<string, Set<FetchWatch>>();
+
+/**
+ * Reports partitions that the broker cannot read to the watches of the group in this thread. The other partitions of the
+ * answer are handed over. Without a watch, kafkajs loses the whole answer, and crashes the consumer after some retries.
+ * @returns a function that removes the watch
+ */
+export function watchFetches(groupId: string, watch: FetchWatch): () => void {
+  const known = watches.get(groupId) ?? new Set();
+  watches.set(groupId, known.add(watch));
+  return () => {
+    known.delete(watch);
+  };
+}
+
+/** Removes all watches. For simulations, where a killed process does not remove its own. */
+export function forgetFetchWatches(): void {
+  watches.clear();
+}
+
+/** Turns errors of partitions that kafkajs does not handle into messages, because kafkajs drops answers with errors. */
+export function errorsAsMessages(
+  response: FetchResponse,
+  offsetOf: (topic: string, partition: number) => number,
+): FetchResponse {
+  const failed = ({ errorCode }: PartitionResponse) => errorCode !== 0 && !HANDLED.has(errorCode);
+  if (!response.responses.some(({ partitions }) => partitions.some(failed))) return response;
+  const responses = response.responses.map(({ topicName, partitions }) => ({
+    topicName,
+    partitions: partitions.map((partition) =>
+      failed(partition) ? withErrorAsMessage(partition, offsetOf(topicName, partition.partition)) : partition,
+    ),
+  }));
+  return { ...response, responses };
+}
+
+function withErrorAsMessage(partition: PartitionResponse, offset: number): PartitionResponse {
+  const fetchError = errorOfCode(partition.errorCode);
+  const message = { attributes: 0, key: null, value: null, headers: {}, timestamp: '0', offset: String(offset) };
+  return { ...partition, errorCode: 0, abortedTransactions: [], messages: [{ ...message, fetchError }] };
+}
+
+/** Takes the messages of `errorsAsMessages` out of what was fetched. It changes kafkajs for the whole thread. */
+export function keepFailedFetchesApart(): void {
+  const require = createRequire(import.meta.url);
+  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
+  const fetch = Object.getOwnPropertyDescriptor(prototype, 'fetch')?.value as ConsumerGroup['fetch'];
+  /** The partitions whose last fetch failed. */
+  const failing = new WeakMap<ConsumerGroup, Set<string>>();
+  prototype.fetch = async function (this: ConsumerGroup, nodeId) {
+    const batches = await fetch.call(this, nodeId);
+    const known = failing.get(this) ?? new Set();
+    if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
+    failing.set(this, known);
+    const ofGroup = [...(watches.get(this.groupId) ?? [])];
+    return batches.filter((batch) => {
+      const { topic, partition, fetchedOffset } = batch;
+      const error = errorOf(batch);
+      if (error === undefined) {
+        if (known.delete(`${topic}/${partition}`)) for (const watch of ofGroup) watch.recovered(topic, partition);
+        return true;
+      }
+      if (ofGroup.length === 0) throw error;
+      known.add(`${topic}/${partition}`);
+      for (const watch of ofGroup) watch.failed(topic, partition, Number(fetchedOffset), error);
+      return false;
+    });
+  };
+}
+
+function errorOf({ rawMessages }: Batch): Error | undefined {
+  return rawMessages[0]?.fetchError;
+}

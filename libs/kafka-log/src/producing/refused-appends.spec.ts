@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeEach, expect, it } from '@jest/globals';
+import type { Kafka, ProducerBatch, ProducerConfig } from 'kafkajs';
+import { createLogger } from '#libs/runtime';
+import { KafkaConnection } from '../connection/kafka-connection.js';
+import { Appender } from './appender.js';
+
+const TOPIC = 'topic';
+const NOT_ENOUGH_REPLICAS = 19;
+
+let refusing: Set<number>;
+let stored: string[][];
+/** The partitions of each request. */
+let requests: number[][];
+let appender: Appender;
+
+/** A producer of kafkajs whose partitions refuse records as the test sets it. */
+function aProducer({ createPartitioner }: ProducerConfig) {
+  const place = createPartitioner!();
+  const partitionMetadata = stored.map((_, partitionId) => ({
+    partitionErrorCode: 0,
+    partitionId,
+    leader: 0,
+    replicas: [0],
+    isr: [0],
+  }));
+  return {
+    connect: () => Promise.resolve(),
+    disconnect: () => Promise.resolve(),
+    sendBatch: ({ topicMessages = [] }: ProducerBatch) => {
+      const places = new Set<number>();
+      for (const { topic, messages } of topicMessages) {
+        for (const message of messages) {
+          const partition = place({ topic, partitionMetadata, message });
+          places.add(partition);
+          if (!refusing.has(partition)) stored[partition]?.push(String(message.value));
+        }
+      }
+      requests.push([...places]);
+      const errorCodeOf = (partition: number) => (refusing.has(partition) ? NOT_ENOUGH_REPLICAS : 0);
+      return Promise.resolve(
+        [...places].map((partition) => ({ topicName: TOPIC, partition, errorCode: errorCodeOf(partition) })),
+      );
+    },
+  };
+}
+
+beforeEach(() => {
+  refusing = new Set([1]);
+  stored = [[], [], []];
+  requests = [];
+  const kafka = { producer: aProducer } as unknown as Kafka;
+  const logger = createLogger('silent', 'test');
+  appender = new Appender(new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }), { retries: 4 });
+});
+
+function append(...places: readonly (readonly [partition: number, value: string])[]): Promise<void> {
+  return appender.append(
+    places.map(([partition, value]) => ({ topic: TOPIC, key: null, partition, value: Buffer.from(value) })),
+  );
+}
+
+it('appends to the other partitions of a request, once and at once, and rejects only what is refused', async () => {
+  const refused = Promise.allSettled([append([1, 'refused']), append([0, 'b'], [1, 'refused'], [2, 'c'])]);
+  await append([0, 'a']);
+  expect(requests).toHaveLength(1);
+  for (const result of await refused) {
+    expect(result).toMatchObject({ status: 'rejected', reason: { type: 'NOT_ENOUGH_REPLICAS' } });
+  }
+  expect(stored.map((values) => values.toSorted())).toEqual([['a', 'b'], [], ['c']]);
+});
+
+it('appends in the order of the calls once the partition takes records, each once', async () => {
+  const first = Promise.all([append([1, 'a']), append([1, 'b'], [0, 'other'])]);
+  await delay(50);
+  const later = append([1, 'c']);
+  refusing.clear();
+  await Promise.all([first, later]);
+  await append([1, 'd']);
+  expect(stored).toEqual([['other'], ['a', 'b', 'c', 'd'], []]);
+});
+
+it('sends what a partition refuses in requests of its own, also when another one refuses', async () => {
+  refusing.add(2);
+  const refused = Promise.allSettled([append([1, 'a']), append([2, 'b'])]);
+  await delay(10);
+  const waiting = append([1, 'c']);
+  refusing.delete(1);
+  await waiting;
+  expect(stored).toEqual([[], ['a', 'c'], []]);
+  await append([0, 'd']);
+  expect((await refused).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  refusing.clear();
+  await append([2, 'e']);
+  expect(stored).toEqual([['d'], ['a', 'c'], ['e']]);
+  for (const places of requests.slice(1)) expect(places).toHaveLength(1);
+  await appender.close();
+});
+
+it('rejects soon once a partition has refused for long', async () => {
+  await expect(append([1, 'a'])).rejects.toThrow();
+  const before = requests.length;
+  await expect(append([1, 'b'])).rejects.toThrow();
+  expect(requests).toHaveLength(before + 1);
+  expect(stored).toEqual([[], [], []]);
+});
