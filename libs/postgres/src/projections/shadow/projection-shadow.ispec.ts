@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type Attempted, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
@@ -9,7 +9,7 @@ import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
-import { ProjectionShadow } from './projection-shadow.js';
+import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
 import type { ProjectionName } from '../projection-tables.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
@@ -141,6 +141,31 @@ describe('a shadow of the projections', () => {
       });
       await expect(taken).rejects.toThrow('it dies');
       expect(await found()).toEqual({ goesOn: false, events: [], next: undefined });
+    });
+  });
+
+  describe('of another schema than the served tables', () => {
+    const newer = (name: string) =>
+      store.query(`insert into migrations (timestamp, name) values (1900000000000, $1)`, [name]);
+    const served = () => store.query(`select to_regclass('events')::oid as oid`);
+
+    afterEach(async () => {
+      await store.query('with gone as (delete from migrations where timestamp = 1900000000000) select 1');
+    });
+
+    it('is not made if the served schema is newer than this version', async () => {
+      await newer('NewerColumns1900000000000');
+      await expect(withShadow(nothing)).rejects.toThrow(/newer than this version: it has NewerColumns1900000000000/);
+    });
+
+    it('does not take the place of tables that were migrated meanwhile', async () => {
+      const before = await served();
+      const taken = withShadow(async (shadow) => {
+        await newer('NewerColumns1900000000000');
+        await shadow.takePlace(both, nothing);
+      });
+      await expect(taken).rejects.toThrow(ShadowSchemaError);
+      expect(await served()).toEqual(before);
     });
   });
 
