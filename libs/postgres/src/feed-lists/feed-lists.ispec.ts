@@ -6,7 +6,7 @@ import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { SecretCipher } from '../access/secret-cipher.js';
 import { SecretRotation } from '../access/secret-rotation.js';
-import { FeedPlaces } from './feed-places.js';
+import { FeedPlaces, PLACE_SQL, type PlaceRow } from './feed-places.js';
 import { InstallationRows } from '../connection/installation-row.js';
 import { FeedServerAwayError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
@@ -179,6 +179,26 @@ describe('the list of databases that holds the feed', () => {
     expect(await adopted(urls(1, 3), noKey)).toEqual({ differs: false, id, names });
     for (const wrong of [urls(2, 3), urls(1, 4), urls(1, 3).toReversed(), urls(0, 2)]) {
       await expect(adopted(wrong)).rejects.toThrow(InstallationMismatchError);
+    }
+  });
+
+  it('is not one that the feed is still to move to, whatever the settings name', async () => {
+    await move(urls(1, 3));
+    const store = spread(urls(1, 3));
+    try {
+      await store.open(() => undefined);
+      const key = () => Promise.resolve(cipher);
+      await expect(new FeedLists(store).adopt(urls(1, 3), key)).rejects.toThrow(/has not moved there yet/);
+      // A move to yet another list has begun meanwhile.
+      await lists.begin(urls(3, 4), cipher);
+      await new FeedLists(store).adopt(urls(1, 3), key);
+      const places = new FeedPlaces(store);
+      const [server] = store.feed.others;
+      await expect(places.join(server!)).rejects.toThrow(/is of another list/);
+      const [row] = await server!.store.query<PlaceRow>(PLACE_SQL);
+      await expect(places.checkJoined(server!, row!)).rejects.toThrow(InstallationMismatchError);
+    } finally {
+      await store.close();
     }
   });
 
