@@ -107,7 +107,10 @@ export class FeedCopy {
     return new Map(found.flatMap((some) => [...some]));
   }
 
-  /** Copies the events before the first one that the target has, and the head of an org without any. */
+  /**
+   * Copies the events before the first one that the target has, and the head of an org without any. It copies the newest
+   * ones first. So after an interruption, those that are missing are again the ones before the first.
+   */
   async #complete(
     served: Store,
     { orgId, head }: ServedHead,
@@ -115,20 +118,19 @@ export class FeedCopy {
     sinceMs: number,
   ): Promise<number> {
     const to = await this.target.feed.of(orgId);
-    const until = first ?? head + 1;
     let copied = 0;
-    for (let after = 0; ;) {
+    for (let until: number = first ?? head + 1; ;) {
       const rows = await served.query<CopiedRow>(
         `select seq, event_id, event_type, widget_id, (extract(epoch from appended_at) * 1000)::bigint as appended_ms, envelope
-         from events where org_id = $1 and seq > $2 and seq < $3 and appended_at >= to_timestamp($4::bigint / 1000.0)
-         order by seq limit ${EVENTS_AT_ONCE}`,
-        [orgId, after, until, sinceMs],
+         from events where org_id = $1 and seq < $2 and appended_at >= to_timestamp($3::bigint / 1000.0)
+         order by seq desc limit ${EVENTS_AT_ONCE}`,
+        [orgId, until, sinceMs],
       );
-      const last = rows.at(-1);
-      if (last === undefined) break;
+      const oldest = rows.at(-1);
+      if (oldest === undefined) break;
       await this.#insert(to, orgId, rows);
       copied += rows.length;
-      after = Number(last.seq);
+      until = Number(oldest.seq);
     }
     if (known === null) {
       await to.query(

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { InstallationMismatchError, type EventId, type InstallationRow, type OrgId, type Seq } from '#libs/domain';
 import { databaseName } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -327,6 +327,26 @@ describe('the comparison of both feeds', () => {
         await target.feed.of(orgIds[0]!)
       ).query('select last_seq from org_heads where org_id = $1', [orgIds[0]]);
       expect(head).toEqual([{ last_seq: '6' }]);
+    });
+  });
+
+  it('goes on copying where it was interrupted', async () => {
+    const [orgId] = orgIds;
+    const head = 255 as Seq;
+    await fold(main, oneTo(head).slice(EVENTS), [orgId!]);
+    await move(urls(1, 3), async () => {
+      await fold(target, oneTo(head).slice(250), [orgId!]);
+      const compare = () => new FeedCopy(target).compare(main.feed.all[0]!, [{ orgId: orgId!, head }], SINCE_MS);
+      const to = await target.feed.of(orgId!);
+      const query = to.query.bind(to);
+      let pages = 0;
+      const spy = jest.spyOn(to, 'query').mockImplementation(((sql: string, parameters?: readonly unknown[]) => {
+        if (sql.includes('insert into events') && ++pages > 1) return Promise.reject(new Error('connection lost'));
+        return query(sql, parameters);
+      }) as never);
+      await expect(compare()).rejects.toThrow('connection lost');
+      spy.mockRestore();
+      expect(await compare()).toEqual({ events: head, copied: 150, differences: [] });
     });
   });
 
