@@ -224,6 +224,25 @@ describe('the list of databases', () => {
     await other(urls());
   });
 
+  it('is accepted by a new main database that was assigned to the installation', async () => {
+    const main = await aTestDatabase();
+    const one = storeOf(main.url, { databaseUrls: urls(), partitionOf: () => 0 });
+    try {
+      await one.open(() => undefined);
+      const places = new FeedPlaces(one);
+      const assign = () => new InstallationRows(one).replace(INSTALLATION, places.ofMain);
+      await assign();
+      await places.joinAll();
+      await assign();
+      expect(await one.query('select feed_place, feed_places, feed_joined from installation')).toEqual([
+        { feed_place: null, feed_places: DATABASES, feed_joined: [0, 1, 2] },
+      ]);
+    } finally {
+      await one.close();
+      await main.drop();
+    }
+  });
+
   it.each([
     ['swapped', ([one, two, three]: readonly string[]) => [one!, three!, two!]],
     ['shortened', ([one, two]: readonly string[]) => [one!, two!]],
