@@ -350,6 +350,24 @@ describe('the comparison of both feeds', () => {
     });
   });
 
+  it('reads a limited number of events with each statement', async () => {
+    await move(urls(1, 3), async () => {
+      await fold(target, oneTo(EVENTS));
+      const [served] = main.feed.all;
+      const spy = jest.spyOn(main, 'query');
+      const copy = new FeedCopy(target, 3);
+      const orgs = await copy.headsAfter(served!, null);
+      expect(await copy.compare(served!, orgs, SINCE_MS)).toEqual({ events: 20, copied: 0, differences: [] });
+      const digests = spy.mock.calls.filter(([sql]) => sql.includes('md5'));
+      spy.mockRestore();
+      expect(digests).toHaveLength(7);
+      for (const [, [, firsts, lasts] = []] of digests) {
+        const seqs = (firsts as number[]).map((first, at) => (lasts as number[])[at]! - first + 1);
+        expect(seqs.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(3);
+      }
+    });
+  });
+
   it.each([
     ['other bytes', `update events set envelope = envelope || ' ' where seq = 3`],
     ['another time', `update events set appended_at = appended_at + interval '1 ms' where seq = 3`],
