@@ -210,6 +210,25 @@ describe('a database that is away', () => {
   });
 });
 
+describe('a database that the feed has just left', () => {
+  it('says nothing about the one that is in its place now', async () => {
+    const one = spread(urls());
+    try {
+      const [, earlier] = one.feed.all;
+      one.feed.use(null, one.feedServersOf(urls()));
+      const [, second] = one.feed.all;
+      one.feed.joined(earlier!);
+      one.feed.back(earlier!);
+      expect([one.feed.hasJoined(second!), one.feed.isPartitionAway(1)]).toEqual([false, true]);
+      one.feed.joined(second!);
+      one.feed.away(earlier!, 'connection refused');
+      expect([one.feed.hasJoined(second!), one.feed.isPartitionAway(1)]).toEqual([true, false]);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('the list of databases', () => {
   const other = async (list: readonly string[], main = databases[0]!.url) => {
     const one = storeOf(main, { databaseUrls: list, partitionOf: () => 0 });
