@@ -136,7 +136,8 @@ export function moveLines(moved: MoveReport): readonly string[] {
     ...(moved.closedInVain === 0
       ? []
       : [`Before that, the feed was closed and opened again ${moved.closedInVain} times, for up to 2 s each.`]),
-    'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
+    'Set PROJECTION_DATABASE_URLS of every process to the new list, with its own account, and restart it.',
+    'Until then, it uses the accounts of the list that you gave.',
     `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
     ...(moved.hasMainLeft
       ? ['Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.']
