@@ -145,17 +145,18 @@ export function moveLines(moved: MoveReport): readonly string[] {
   ];
 }
 
-function reportJson({ records, foldedBefore, kept, compared }: RebuildReport): string {
-  return JSON.stringify({ records, folded_before: foldedBefore, kept, tables: compared });
+function reportJson({ records, foldedBefore, foreign, kept, compared }: RebuildReport): string {
+  return JSON.stringify({ records, folded_before: foldedBefore, foreign, kept, tables: compared });
 }
 
-function reportLines({ records, foldedBefore, kept, compared }: RebuildReport): readonly string[] {
+function reportLines({ records, foldedBefore, foreign, kept, compared }: RebuildReport): readonly string[] {
   const tables = (compared ?? []).map(({ table, rows, differing }) =>
     differing === 0
       ? `${table}: ${rows} rows, as they were`
       : `${table}: ${rows} rows, ${differing} of them not as they were`,
   );
   const before = foldedBefore === 0 ? '' : `, after ${foldedBefore} before it was interrupted`;
+  const skipped = foreign === 0 ? [] : [`${foreign} records that are not delivery facts are skipped`];
   const older = kept === 0 ? [] : [`${kept} events kept that the log no longer has`];
-  return [`${records} records folded${before}`, ...older, ...tables, 'What was rebuilt is served now.'];
+  return [`${records} records folded${before}`, ...skipped, ...older, ...tables, 'What was rebuilt is served now.'];
 }
