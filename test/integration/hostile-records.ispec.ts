@@ -5,6 +5,7 @@ import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { Metrics } from '#libs/telemetry';
+import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient } from '../support/api-client.js';
@@ -81,6 +82,21 @@ async function send({ records, packing }: Pick<HostileRecord, 'records' | 'packi
   return producer.send(topic(role), partitionOf(orgId, PARTITIONS), batch);
 }
 
+async function keepCompressed(role: string): Promise<void> {
+  await app.app.get(KafkaConnection).withAdmin((admin) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topic(role),
+          configEntries: [{ name: 'compression.type', value: 'producer' }],
+        },
+      ],
+    }),
+  );
+}
+
 describe('a record of the inbox', () => {
   /** The codes of the dead letters that there have to be, by where the records were. */
   const expected = new Map<string, string>();
@@ -139,18 +155,7 @@ describe('batches that a topic kept compressed', () => {
 
   beforeAll(async () => {
     // As an inbox has it that was made before, until a process starts.
-    await app.app.get(KafkaConnection).withAdmin((admin) =>
-      admin.alterConfigs({
-        validateOnly: false,
-        resources: [
-          {
-            type: kafkajs.ConfigResourceTypes.TOPIC,
-            name: topic('inbox'),
-            configEntries: [{ name: 'compression.type', value: 'producer' }],
-          },
-        ],
-      }),
-    );
+    await keepCompressed('inbox');
   });
 
   it('are read when they are gzip', async () => {
@@ -181,6 +186,28 @@ describe('batches that a topic kept compressed', () => {
     expect(dead?.['x-error-detail']).toContain('it has more than 16777216 bytes unpacked');
     // The test itself holds what it packs.
     expect(process.memoryUsage().rss - before).toBeLessThan(900 * 1024 * 1024);
+  });
+});
+
+describe('an unreadable batch of the delivery facts', () => {
+  it('stops neither the projector nor a command, which counts it', async () => {
+    await keepCompressed('deliveries');
+    const records = () => [1, 2].map((n) => ({ key: null, value: Buffer.from(`${n}`.repeat(300)) }));
+    const answer = await send({ records, packing: PACKINGS.lz4 }, 'deliveries');
+    await expectGoesOn();
+    await eventually(async () => {
+      const dead = (await codesByOrigin()).get(origin(answer, 'deliveries'));
+      expect(dead).toMatchObject({ 'x-error-code': 'unreadable' });
+    });
+    const verified = await runCommand(verifyCommand, gapless.environment);
+    expect(verified.lines.join('\n')).toMatch(
+      /facts compared, 1 records that are not facts are skipped$[^]*^No differences\.$/m,
+    );
+    const repaired = await runCommand(repairCommand, gapless.environment);
+    expect(repaired.lines).toEqual(['No topic went back. There is nothing to repair.']);
+    const rebuilt = await runCommand(rebuildCommand, gapless.environment, ['--deliveries']);
+    expect(rebuilt.failure).toBeNull();
+    expect(rebuilt.lines).toContain('1 records that are not delivery facts are skipped');
   });
 });
 

@@ -124,7 +124,9 @@ export class FeedListWatch extends RegularWork {
     const servers = opened ?? (await this.lists.serversOf(id, this.cipher));
     if (servers === undefined) throw new Error('the list of databases has just changed');
     feed.use(id, servers, opened !== undefined);
-    this.logger.info({ servers: feed.all.map(({ name }) => name) }, 'feed_list.changed');
+    const names = feed.all.map(({ name }) => name);
+    const accounts = 'those of the move, until PROJECTION_DATABASE_URLS names these servers and the process restarts';
+    this.logger.info({ servers: names, accounts }, 'feed_list.changed');
   }
 
   /** Opens the databases of the next list. The command waits until each process has. */

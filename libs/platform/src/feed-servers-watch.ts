@@ -102,6 +102,8 @@ export class FeedServersWatch extends RegularWork {
       if (!(await this.places.join(server, mayBegin))) return false;
       this.#isBack(server);
     } catch (error) {
+      // The feed has moved to other databases meanwhile, which the watch joins.
+      if (!this.#probes.has(server)) return true;
       if (error instanceof OperatorError && !isPassingInAMoment(error)) throw error;
       this.#isAway(server, awayReason(error));
     }

@@ -1,4 +1,4 @@
-import { decodeFact, factEndpointId, type EndpointId, type Position } from '#libs/domain';
+import { factEndpointId, type EndpointId, type Position } from '#libs/domain';
 import {
   DeliveryProjection,
   FeedProjection,
@@ -19,6 +19,7 @@ import {
   type RecordBatch,
 } from '#libs/kafka-log';
 import { CliError } from '../cli-error.js';
+import { factOf } from '../fact-of.js';
 
 /**
  * Partitions that are folded at the same time. The statements of one wait for Postgres while records of another are decoded.
@@ -33,17 +34,22 @@ export function feedFold(store: Store): Apply {
   return (stretch, { records }) => projection.apply(stretch, readLogRecords(records));
 }
 
-/** @param onEndpoints called with the endpoints of the facts, before these are folded */
+/**
+ * @param onEndpoints called with the endpoints of the facts, before these are folded
+ * @param onForeign called with the number of records that are not facts
+ */
 export function deliveryFold(
   projection: DeliveryProjection,
   onEndpoints: (ids: readonly EndpointId[]) => Promise<void>,
+  onForeign: (count: number) => void,
 ): Apply {
   return async (stretch, { records }) => {
     // The projector has put records that are not facts into the dead letters.
-    const facts = records.flatMap(({ offset, value }) => {
-      const fact = decodeFact(value);
-      return fact === undefined ? [] : [{ offset, fact }];
+    const facts = records.flatMap((record) => {
+      const fact = factOf(record);
+      return fact === undefined ? [] : [{ offset: record.offset, fact }];
     });
+    onForeign(records.length - facts.length);
     await onEndpoints(facts.map(({ fact }) => factEndpointId(fact)));
     return projection.apply(stretch, facts);
   };
@@ -111,6 +117,8 @@ export class ProjectionFold {
     if (stretches.length === 0) return;
     const ends = await streamPartitions(this.use.connection, stretches, (batch) => this.#fold(batch), {
       partitionsAtOnce: PARTITIONS_AT_ONCE,
+      // An unreadable batch of the log may have events, so it ends the rebuild.
+      ...(this.projection === 'deliveries' ? { unreadable: 'given' as const } : {}),
     });
     for (const { partition, to } of stretches) {
       const end = ends.get(`${this.use.topic}/${partition}`) ?? 0;
@@ -127,7 +135,7 @@ export class ProjectionFold {
 
   async #fold(batch: RecordBatch): Promise<void> {
     const { topic, partition, records } = batch;
-    const firstOffset = records[0]?.offset ?? 0;
+    const firstOffset = records[0]?.unreadable?.firstOffset ?? records[0]?.offset ?? 0;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
     const last = records.at(-1);
     const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };

@@ -136,7 +136,8 @@ export function moveLines(moved: MoveReport): readonly string[] {
     ...(moved.closedInVain === 0
       ? []
       : [`Before that, the feed was closed and opened again ${moved.closedInVain} times, for up to 2 s each.`]),
-    'Set PROJECTION_DATABASE_URLS of every process to the new list, before its next start if you can.',
+    'Set PROJECTION_DATABASE_URLS of every process to the new list, with its own account, and restart it.',
+    'Until then, it uses the accounts of the list that you gave.',
     `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
     ...(moved.hasMainLeft
       ? ['Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.']
@@ -144,17 +145,18 @@ export function moveLines(moved: MoveReport): readonly string[] {
   ];
 }
 
-function reportJson({ records, foldedBefore, kept, compared }: RebuildReport): string {
-  return JSON.stringify({ records, folded_before: foldedBefore, kept, tables: compared });
+function reportJson({ records, foldedBefore, foreign, kept, compared }: RebuildReport): string {
+  return JSON.stringify({ records, folded_before: foldedBefore, foreign, kept, tables: compared });
 }
 
-function reportLines({ records, foldedBefore, kept, compared }: RebuildReport): readonly string[] {
+function reportLines({ records, foldedBefore, foreign, kept, compared }: RebuildReport): readonly string[] {
   const tables = (compared ?? []).map(({ table, rows, differing }) =>
     differing === 0
       ? `${table}: ${rows} rows, as they were`
       : `${table}: ${rows} rows, ${differing} of them not as they were`,
   );
   const before = foldedBefore === 0 ? '' : `, after ${foldedBefore} before it was interrupted`;
+  const skipped = foreign === 0 ? [] : [`${foreign} records that are not delivery facts are skipped`];
   const older = kept === 0 ? [] : [`${kept} events kept that the log no longer has`];
-  return [`${records} records folded${before}`, ...older, ...tables, 'What was rebuilt is served now.'];
+  return [`${records} records folded${before}`, ...skipped, ...older, ...tables, 'What was rebuilt is served now.'];
 }

@@ -32,6 +32,8 @@ export interface RebuildReport {
   readonly records: number;
   /** How many had been folded before, by a rebuild that was interrupted. */
   readonly foldedBefore: number;
+  /** How many of them in the delivery facts are not facts, such as a batch that cannot be read. They are skipped. */
+  readonly foreign: number;
   /** How many events within retention were copied from the old tables, because the log no longer has them. */
   readonly kept: number;
   /** How the old tables compare with the new ones at the same offsets; `null` with `--from-empty`. */
@@ -66,6 +68,7 @@ export async function rebuild(
   return {
     records: reports.reduce((sum, { records }) => sum + records, 0),
     foldedBefore: reports.reduce((sum, { foldedBefore }) => sum + foldedBefore, 0),
+    foreign: reports.reduce((sum, { foreign }) => sum + foreign, 0),
     kept: reports.reduce((sum, { kept }) => sum + kept, 0),
     compared: request.fromEmpty ? null : together(reports.flatMap(({ compared }) => compared ?? [])),
   };
@@ -121,7 +124,7 @@ async function rebuildPart(
     // To compare takes long, and the projectors wait for what is left.
     if (compared !== null) await run.foldUntilClose();
     await run.takePlace();
-    return { records: run.records, foldedBefore, kept, compared };
+    return { records: run.records, foldedBefore, foreign: run.foreign, kept, compared };
   });
 }
 
@@ -156,6 +159,7 @@ function together(found: readonly TableComparison[]): readonly TableComparison[]
 
 class Rebuild {
   records = 0;
+  foreign = 0;
   readonly #folds: readonly ProjectionFold[];
 
   constructor(
@@ -174,9 +178,12 @@ class Rebuild {
       this.records += count;
       progress.advance(count);
     };
+    const onForeign = (count: number) => {
+      this.foreign += count;
+    };
     const sources = {
       feed: { topic: topics.log, apply: feedFold(store) },
-      deliveries: { topic: topics.deliveries, apply: deliveryFold(deliveries, (ids) => shadow.note(ids)) },
+      deliveries: { topic: topics.deliveries, apply: deliveryFold(deliveries, (ids) => shadow.note(ids), onForeign) },
     };
     this.#folds = request.projections.map((name) => {
       const beginAt = (partition: number, offset: number) => shadow.beginAt(name, partition, offset);

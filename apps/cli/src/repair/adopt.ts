@@ -1,5 +1,5 @@
 import type { InstallationRecord, InstallationRow } from '#libs/domain';
-import { InstallationRows } from '#libs/postgres';
+import { FeedPlaces, InstallationRows } from '#libs/postgres';
 import { ensureTopics, InstallationTopic, topicPlans } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 
@@ -36,7 +36,7 @@ export async function adopt(
     );
     await topic.announce({ id, partitions, createdAt });
   }
-  await rows.replace(becomes);
+  await rows.replace(becomes, new FeedPlaces(store).ofMain);
   return { row, record, becomes };
 }
 

@@ -44,6 +44,7 @@ export async function findInboxResumes(
       known.push({ offset: record.offset, ...event });
       missing.set(record.partition, known);
     },
+    { unreadable: 'given' },
   );
   const resumes = new Map<number, InboxResume>();
   for (const { partition, begin, inboxOffset } of contents) {
@@ -63,6 +64,7 @@ export async function findInboxResumes(
 
 /** Returns the org and id of the event; `undefined` if the record belongs in the dead letters. */
 function eventOf(record: StoredRecord, partitions: number): Omit<Missing, 'offset'> | undefined {
+  if (record.unreadable !== undefined) return undefined;
   const hasTarget = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
   const reading = parseInboxValue(record.value, record.key, record.timestampMs, { hasTarget });
   if (!reading.ok || partitionOf(reading.event.orgId, partitions) !== record.partition) return undefined;

@@ -1,6 +1,7 @@
-import { decodeFact, type DeliveryFact } from '#libs/domain';
+import type { DeliveryFact } from '#libs/domain';
 import { FeedRepair, projectedPositions } from '#libs/postgres';
-import { checkPositions, parseAnchor, readPartitions } from '#libs/kafka-log';
+import { checkPositions, parseAnchor, readPartitions, type StoredRecord } from '#libs/kafka-log';
+import { factOf } from '../fact-of.js';
 import type { Installation } from '../installation.js';
 
 /** The loss of delivery facts in a partition that went back. */
@@ -10,6 +11,8 @@ export interface LostFacts {
   readonly end: number;
   /** The offset of the first record that Postgres has not folded. */
   readonly from: number;
+  /** How many of the records that were looked at are not facts, such as a batch that cannot be read. */
+  readonly foreign: number;
 }
 
 /** How many facts are compared with Postgres at a time. */
@@ -23,8 +26,8 @@ export async function findLostFacts(installation: Installation): Promise<Readonl
   const lost = new Map<number, LostFacts>();
   for (const [partition, { verdict, begin, end }] of checked) {
     if (verdict.kind !== 'went back') continue;
-    const from = await firstUnfolded(installation, partition, { begin, end });
-    lost.set(partition, { expected: verdict.expected, end, from });
+    const { from, foreign } = await firstUnfolded(installation, partition, { begin, end });
+    lost.set(partition, { expected: verdict.expected, end, from, foreign });
   }
   return lost;
 }
@@ -37,27 +40,32 @@ async function firstUnfolded(
   { connection, topics, store }: Installation,
   partition: number,
   { begin, end }: { readonly begin: number; readonly end: number },
-): Promise<number> {
+): Promise<Pick<LostFacts, 'from' | 'foreign'>> {
   const repair = new FeedRepair(store);
   let to = end;
+  let foreign = 0;
   while (to > begin) {
     const from = Math.max(begin, to - FACTS_AT_ONCE);
     const facts: DeliveryFact[] = [];
-    await readPartitions(connection, [{ topic: topics.deliveries, partition, from, to }], ({ value }) => {
-      const fact = decodeFact(value);
-      if (fact !== undefined) facts.push(fact);
-    });
-    if (await repair.hasFolded(facts)) return to;
+    const add = (record: StoredRecord) => {
+      const fact = factOf(record);
+      if (fact === undefined) foreign++;
+      else facts.push(fact);
+    };
+    const stretch = { topic: topics.deliveries, partition, from, to };
+    await readPartitions(connection, [stretch], add, { unreadable: 'given' });
+    if (await repair.hasFolded(facts)) return { from: to, foreign };
     to = from;
   }
-  return begin;
+  return { from: begin, foreign };
 }
 
 /** For people. */
-export function lostFactsLines(partition: number, { expected, end, from }: LostFacts): readonly string[] {
+export function lostFactsLines(partition: number, { expected, end, from, foreign }: LostFacts): readonly string[] {
   const lines = [
     `deliveries/${partition}: facts up to ${expected} were read, the topic ends at ${end}. The delivery log in Postgres keeps what it has read; Kafka has it no longer, so a rebuild would lose it.`,
   ];
   if (from < end) lines.push(`  facts from ${from} on were written since, and are projected`);
+  if (foreign > 0) lines.push(`  ${foreign} records that are not facts are skipped`);
   return lines;
 }

@@ -1,6 +1,7 @@
-import { decodeFact, DeliveryAudit, type AuditedDelivery, type DeliveryId, type EndpointId } from '#libs/domain';
+import { DeliveryAudit, type AuditedDelivery, type DeliveryId, type EndpointId } from '#libs/domain';
 import { DeliveryLogAudit, type DeliveryLogSnapshot } from '#libs/postgres';
-import { LogPositions, streamPartitions, type PartitionStretch } from '#libs/kafka-log';
+import { LogPositions, streamPartitions, type PartitionStretch, type RecordBatch } from '#libs/kafka-log';
+import { factOf } from '../fact-of.js';
 import type { Installation } from '../installation.js';
 import { awaitProjection } from './await-projection.js';
 import type { Differences } from './difference.js';
@@ -10,6 +11,8 @@ import type { Scope } from './scope.js';
 /** The findings about the delivery log. */
 export interface DeliveryVerdict {
   readonly facts: number;
+  /** How many other records are there, such as a batch that cannot be read. All readers skip them. */
+  readonly foreign: number;
   /** How many deliveries were compared. */
   readonly compared: number;
 }
@@ -53,6 +56,7 @@ class DeliveryVerification {
   /** How many deliveries of each endpoint the facts have. */
   readonly #expected = new Map<EndpointId, number>();
   #facts = 0;
+  #foreign = 0;
   #compared = 0;
 
   constructor(
@@ -70,15 +74,15 @@ class DeliveryVerification {
       const isFirst = round === 0;
       this.progress.begin(`deliveries, partition ${stretch.partition}`, stretch.to - stretch.from);
       try {
-        await streamPartitions(this.installation.connection, [stretch], ({ records }) => {
-          for (const { value } of records) {
-            const fact = decodeFact(value);
-            if (fact !== undefined) audit.add(fact);
-            if (isFirst && fact !== undefined) this.#facts++;
-          }
+        const add = ({ records }: RecordBatch) => {
+          const facts = records.map(factOf).filter((fact) => fact !== undefined);
+          for (const fact of facts) audit.add(fact);
+          if (isFirst) this.#facts += facts.length;
+          if (isFirst) this.#foreign += records.length - facts.length;
           this.progress.advance(records.length);
           return Promise.resolve();
-        });
+        };
+        await streamPartitions(this.installation.connection, [stretch], add, { unreadable: 'given' });
       } finally {
         this.progress.end();
       }
@@ -97,7 +101,7 @@ class DeliveryVerification {
         this.differences.add({ kind: 'delivery_count', endpoint_id: endpointId, rows: stored, expected });
       }
     }
-    return { facts: this.#facts, compared: this.#compared };
+    return { facts: this.#facts, foreign: this.#foreign, compared: this.#compared };
   }
 
   async #compare(deliveries: Iterable<AuditedDelivery>): Promise<void> {

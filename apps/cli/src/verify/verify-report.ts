@@ -36,7 +36,7 @@ export function verifyJson({ feed, deliveries, differences }: VerifyReport): str
       })),
     },
     feed: { compared: feed.compared, pruned: feed.pruned },
-    deliveries: { facts: deliveries.facts, compared: deliveries.compared },
+    deliveries,
     differences: {
       count: differences.count,
       first: differences.first.map((difference) => ({ ...difference, text: differenceText(difference) })),
@@ -56,10 +56,11 @@ export function verifyLines({ feed, deliveries, differences }: VerifyReport): re
   if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} more orgs`);
   const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are older than the retention`;
   const foreign = feed.foreign === 0 ? '' : `, ${feed.foreign} records that are not the sequencer's are skipped`;
+  const skipped = deliveries.foreign === 0 ? '' : `, ${deliveries.foreign} records that are not facts are skipped`;
   lines.push(
     `log         ${feed.records} records of ${feed.orgs.length} orgs${foreign}`,
     `feed        ${feed.compared} events compared by SHA-256${pruned}`,
-    `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared`,
+    `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared${skipped}`,
   );
   if (differences.count === 0) return [...lines, 'No differences.'];
   for (const difference of differences.first) lines.push(`- ${differenceText(difference)}`);

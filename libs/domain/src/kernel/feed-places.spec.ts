@@ -31,12 +31,12 @@ describe('judgeMainPlace', () => {
 });
 
 describe('judgeListedPlace', () => {
-  const expected = { installation: INSTALLATION, place: 1, places: 4 };
+  const expected = { installation: INSTALLATION, place: 1, places: 4, list: null };
   const judge = (row: Parameters<typeof judgeListedPlace>[0]['row'], hasJoined = true) =>
     judgeListedPlace({ name: 'db:5432/feed', row, expected, hasJoined });
 
   it('accepts the database of its place', () => {
-    expect(judge({ installation: INSTALLATION, place: 1, places: 4 })).toEqual({ kind: 'same' });
+    expect(judge(expected)).toEqual({ kind: 'same' });
   });
 
   it('gives a new database its place, but not in place of one that was lost', () => {
@@ -45,9 +45,10 @@ describe('judgeListedPlace', () => {
   });
 
   it.each([
-    ['of another installation', { installation: OTHER, place: 1, places: 4 }, /db:5432\/feed, number 2.*belongs to/],
-    ['at another place', { installation: INSTALLATION, place: 2, places: 4 }, /holds part 3 of 4/],
-    ['of a shorter list', { installation: INSTALLATION, place: 1, places: 2 }, /holds part 2 of 2/],
+    ['of another installation', { ...expected, installation: OTHER }, /db:5432\/feed, number 2.*belongs to/],
+    ['at another place', { ...expected, place: 2 }, /holds part 3 of 4/],
+    ['of a shorter list', { ...expected, places: 2 }, /holds part 2 of 2/],
+    ['of a list that the feed is still to move to', { ...expected, list: OTHER }, /is of another list/],
   ] as const)('refuses one %s', (_, row, reason) => {
     expect(judge(row)).toEqual({ kind: 'refuse', reason: expect.stringMatching(reason) });
   });

@@ -10,6 +10,8 @@ export interface FeedPlace {
 export interface PlacedDatabase extends FeedPlace {
   /** The installation that the database belongs to. */
   readonly installation: string;
+  /** The list of databases that its part of the feed belongs to; `null`: that of PROJECTION_DATABASE_URLS. */
+  readonly list: string | null;
 }
 
 export type FeedPlaceVerdict =
@@ -73,8 +75,12 @@ export function judgeListedPlace({ name, row, expected, hasJoined }: ListedDatab
     return refuse(`${its} belongs to installation ${row.installation}, and not to ${expected.installation}.`);
   }
   if (row.place === null) return refuse(`${its} was left when the feed moved to other databases.`);
-  if (row.place === expected.place && row.places === expected.places) return { kind: 'same' };
-  return refuse(`${its} holds ${contentText(row)}.`);
+  if (row.place !== expected.place || row.places !== expected.places) {
+    return refuse(`${its} holds ${contentText(row)}.`);
+  }
+  if (row.list !== expected.list)
+    return refuse(`${its} is of another list, which the feed has not moved to, or has left.`);
+  return { kind: 'same' };
 }
 
 function counted(places: number): string {

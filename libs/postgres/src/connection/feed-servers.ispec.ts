@@ -210,6 +210,25 @@ describe('a database that is away', () => {
   });
 });
 
+describe('a database that the feed has just left', () => {
+  it('says nothing about the one that is in its place now', async () => {
+    const one = spread(urls());
+    try {
+      const [, earlier] = one.feed.all;
+      one.feed.use(null, one.feedServersOf(urls()));
+      const [, second] = one.feed.all;
+      one.feed.joined(earlier!);
+      one.feed.back(earlier!);
+      expect([one.feed.hasJoined(second!), one.feed.isPartitionAway(1)]).toEqual([false, true]);
+      one.feed.joined(second!);
+      one.feed.away(earlier!, 'connection refused');
+      expect([one.feed.hasJoined(second!), one.feed.isPartitionAway(1)]).toEqual([true, false]);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('the list of databases', () => {
   const other = async (list: readonly string[], main = databases[0]!.url) => {
     const one = storeOf(main, { databaseUrls: list, partitionOf: () => 0 });
@@ -222,6 +241,25 @@ describe('the list of databases', () => {
 
   it('is accepted as it was', async () => {
     await other(urls());
+  });
+
+  it('is accepted by a new main database that was assigned to the installation', async () => {
+    const main = await aTestDatabase();
+    const one = storeOf(main.url, { databaseUrls: urls(), partitionOf: () => 0 });
+    try {
+      await one.open(() => undefined);
+      const places = new FeedPlaces(one);
+      const assign = () => new InstallationRows(one).replace(INSTALLATION, places.ofMain);
+      await assign();
+      await places.joinAll();
+      await assign();
+      expect(await one.query('select feed_place, feed_places, feed_joined from installation')).toEqual([
+        { feed_place: null, feed_places: DATABASES, feed_joined: [0, 1, 2] },
+      ]);
+    } finally {
+      await one.close();
+      await main.drop();
+    }
   });
 
   it.each([

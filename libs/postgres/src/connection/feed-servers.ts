@@ -245,24 +245,25 @@ export class FeedServers<Store extends AnyStore> {
     return row?.last_seq ?? String(SEQ_NONE);
   }
 
-  /** Notes that the database was opened, and has the right place. It can be used. */
-  joined({ place }: PlacedServer<Store>): void {
-    this.#joined.add(place);
-    this.#away.delete(place);
+  /** Notes that the database was opened, and has the right place. It can be used. One of an earlier list is ignored. */
+  joined(server: PlacedServer<Store>): void {
+    if (!this.#has(server)) return;
+    this.#joined.add(server.place);
+    this.#away.delete(server.place);
   }
 
-  hasJoined({ place }: PlacedServer<Store>): boolean {
-    return this.#joined.has(place);
+  hasJoined(server: PlacedServer<Store>): boolean {
+    return this.#has(server) && this.#joined.has(server.place);
   }
 
-  /** Notes that the database cannot be used. */
-  away({ place }: PlacedServer<Store>, reason: string): void {
-    this.#away.set(place, reason);
+  /** Notes that the database cannot be used. One of an earlier list is ignored. */
+  away(server: PlacedServer<Store>, reason: string): void {
+    if (this.#has(server)) this.#away.set(server.place, reason);
   }
 
   /** Notes that the database can be used again. */
-  back({ place }: PlacedServer<Store>): void {
-    if (this.#joined.has(place)) this.#away.delete(place);
+  back(server: PlacedServer<Store>): void {
+    if (this.hasJoined(server)) this.#away.delete(server.place);
   }
 
   async close(): Promise<void> {
@@ -272,6 +273,11 @@ export class FeedServers<Store extends AnyStore> {
       this.#retired.delete(server);
     }
     await Promise.all([...this.others, ...retired.map(([server]) => server)].map(({ store }) => store.close()));
+  }
+
+  /** Whether the feed is in the database now. It may have moved while somebody waited for an answer. */
+  #has(server: PlacedServer<Store>): boolean {
+    return this.#all.includes(server);
   }
 
   #ofOrg(orgId: OrgId): PlacedServer<Store> {

@@ -52,14 +52,14 @@ export class InstallationRows {
     await this.store.query('delete from installation where id = $1 and not announced', [id]);
   }
 
-  /** Assigns the database to another installation. */
-  async replace(row: InstallationRow): Promise<void> {
+  /** Assigns the database to another installation. Only a new database takes that place; otherwise it keeps its own. */
+  async replace(row: InstallationRow, { place, places }: FeedPlace): Promise<void> {
     await this.store.query(
-      `insert into installation (${COLUMNS}) values ($1, $2, $3, $4, $5, $6)
+      `insert into installation (${COLUMNS}, feed_place, feed_places) values ($1, $2, $3, $4, $5, $6, $7, $8)
        on conflict (is_only) do update set id = excluded.id, kafka_cluster_id = excluded.kafka_cluster_id,
          topic_prefix = excluded.topic_prefix, partitions = excluded.partitions, created_at = excluded.created_at,
          announced = excluded.announced`,
-      valuesOf(row),
+      [...valuesOf(row), place, places],
     );
   }
 }

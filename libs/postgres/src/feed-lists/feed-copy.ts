@@ -5,6 +5,8 @@ import { DayPartitions } from '../projections/days/day-partitions.js';
 const ORGS_AT_ONCE = 200;
 /** Events of up to 256 KB each. */
 const EVENTS_AT_ONCE = 100;
+/** The seqs that one statement digests. Their events may have 2.5 GB. */
+const SEQS_AT_ONCE = 10_000;
 
 /** An org and the last of its events that are compared. */
 export interface ServedHead {
@@ -14,14 +16,26 @@ export interface ServedHead {
 
 interface OrgDigest {
   readonly events: number;
-  readonly digest: string;
+  readonly digest: bigint;
   /** The first seq that is stored, `null` without events. */
   readonly first: Seq | null;
   /** `null` without a head. */
   readonly head: Seq | null;
 }
 
-const NO_EVENTS: OrgDigest = { events: 0, digest: '0', first: null, head: null };
+const NO_EVENTS: OrgDigest = { events: 0, digest: 0n, first: null, head: null };
+
+interface BoundsRow {
+  readonly org_id: OrgId;
+  readonly head: string | null;
+  readonly first: string | null;
+}
+
+interface SeqRange {
+  readonly orgId: OrgId;
+  readonly first: number;
+  readonly last: number;
+}
 
 /** An org whose feed is not the same in both lists. */
 export interface FeedDifference {
@@ -30,29 +44,45 @@ export interface FeedDifference {
   readonly copied: number;
 }
 
+/** Parameters: orgs and their last seqs; the oldest time, in epoch milliseconds. */
+const BOUNDS = `
+  select asked.org_id, h.last_seq as head, (
+    select e.seq from events e
+    where e.org_id = asked.org_id and e.seq <= asked.last_seq and e.appended_at >= to_timestamp($3::bigint / 1000.0)
+    order by e.seq limit 1
+  ) as first
+  from unnest($1::uuid[], $2::bigint[]) as asked(org_id, last_seq)
+  left join org_heads h on h.org_id = asked.org_id`;
+
 /**
- * Adds up digests of whole rows, the same on each server. Parameters: orgs and their last seqs; the oldest time, in
- * epoch milliseconds.
+ * Adds up digests of whole rows, the same on each server. Parameters: orgs, their first and last seqs; the oldest time,
+ * in epoch milliseconds.
  */
 const DIGESTS = `
-  select asked.org_id, found.events, found.digest, found.first, h.last_seq as head
-  from unnest($1::uuid[], $2::bigint[]) as asked(org_id, last_seq)
+  select asked.org_id, found.events, found.digest
+  from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, first_seq, last_seq)
   cross join lateral (
-    select count(*)::text as events, min(e.seq)::text as first, coalesce(sum(
+    select count(*)::int as events, coalesce(sum(
       ('x' || left(md5(concat_ws(' ', e.seq, e.event_id, e.event_type, e.widget_id, extract(epoch from e.appended_at),
         md5(e.envelope))), 16))::bit(64)::bigint::numeric
     ), 0)::text as digest
     from events e
-    where e.org_id = asked.org_id and e.seq <= asked.last_seq and e.appended_at >= to_timestamp($3::bigint / 1000.0)
-  ) found
-  left join org_heads h on h.org_id = asked.org_id`;
+    where e.org_id = asked.org_id and e.seq between asked.first_seq and asked.last_seq
+      and e.appended_at >= to_timestamp($4::bigint / 1000.0)
+  ) found`;
 
 /** Compares the feed of two lists, and copies what only the served one still has. */
 export class FeedCopy {
   readonly #days = new Map<Store, DayPartitions>();
 
-  /** @param target the main database, with the list that the feed moves to */
-  constructor(private readonly target: Store) {}
+  /**
+   * @param target the main database, with the list that the feed moves to
+   * @param seqsAtOnce how many seqs one statement digests
+   */
+  constructor(
+    private readonly target: Store,
+    private readonly seqsAtOnce = SEQS_AT_ONCE,
+  ) {}
 
   async countOrgs({ store }: FeedServer): Promise<number> {
     const [row] = await store.query<{ count: number }>('select count(*)::int as count from org_heads');
@@ -78,7 +108,7 @@ export class FeedCopy {
     orgs: readonly ServedHead[],
     sinceMs: number,
   ): Promise<{ readonly events: number; readonly copied: number; readonly differences: readonly FeedDifference[] }> {
-    const expected = await digests(served.store, orgs, sinceMs);
+    const expected = await this.#digestsIn(served.store, orgs, sinceMs);
     let found = await this.#digests(orgs, sinceMs);
     const differing = () => orgs.filter(({ orgId, head }) => !isSame(expected.get(orgId), found.get(orgId), head));
     let copied = 0;
@@ -102,12 +132,61 @@ export class FeedCopy {
     const found = await this.target.feed.each(
       orgs,
       ({ orgId }) => orgId,
-      (store, some) => digests(store, some, sinceMs),
+      (store, some) => this.#digestsIn(store, some, sinceMs),
     );
     return new Map(found.flatMap((some) => [...some]));
   }
 
-  /** Copies the events before the first one that the target has, and the head of an org without any. */
+  async #digestsIn(store: Store, orgs: readonly ServedHead[], sinceMs: number): Promise<ReadonlyMap<OrgId, OrgDigest>> {
+    const bounds = await store.query<BoundsRow>(BOUNDS, [
+      orgs.map(({ orgId }) => orgId),
+      orgs.map(({ head }) => head),
+      sinceMs,
+    ]);
+    const known = new Map(bounds.map((row) => [row.org_id, row]));
+    const sums = new Map(orgs.map(({ orgId }) => [orgId, { events: 0, digest: 0n }]));
+    for (const ranges of this.#parts(orgs, known)) {
+      const rows = await store.query<{ org_id: OrgId; events: number; digest: string }>(DIGESTS, [
+        ranges.map(({ orgId }) => orgId),
+        ranges.map(({ first }) => first),
+        ranges.map(({ last }) => last),
+        sinceMs,
+      ]);
+      for (const { org_id, events, digest } of rows) {
+        const before = sums.get(org_id) ?? { events: 0, digest: 0n };
+        sums.set(org_id, { events: before.events + events, digest: before.digest + BigInt(digest) });
+      }
+    }
+    return new Map(
+      [...sums].map(([orgId, sum]) => {
+        const row = known.get(orgId);
+        return [orgId, { ...sum, first: seqOrNull(row?.first), head: seqOrNull(row?.head) }];
+      }),
+    );
+  }
+
+  /** Splits the stored seqs of orgs into parts that one statement digests in time. */
+  *#parts(orgs: readonly ServedHead[], known: ReadonlyMap<OrgId, BoundsRow>): Iterable<readonly SeqRange[]> {
+    let part: SeqRange[] = [];
+    let left = this.seqsAtOnce;
+    for (const { orgId, head } of orgs) {
+      for (let first = Number(known.get(orgId)?.first ?? head + 1); first <= head;) {
+        const last = Math.min(head, first + left - 1);
+        part.push({ orgId, first, last });
+        left -= last - first + 1;
+        first = last + 1;
+        if (left > 0) continue;
+        yield part;
+        [part, left] = [[], this.seqsAtOnce];
+      }
+    }
+    if (part.length > 0) yield part;
+  }
+
+  /**
+   * Copies the events before the first one that the target has, and the head of an org without any. It copies the newest
+   * ones first. So after an interruption, those that are missing are again the ones before the first.
+   */
   async #complete(
     served: Store,
     { orgId, head }: ServedHead,
@@ -115,20 +194,19 @@ export class FeedCopy {
     sinceMs: number,
   ): Promise<number> {
     const to = await this.target.feed.of(orgId);
-    const until = first ?? head + 1;
     let copied = 0;
-    for (let after = 0; ;) {
+    for (let until: number = first ?? head + 1; ;) {
       const rows = await served.query<CopiedRow>(
         `select seq, event_id, event_type, widget_id, (extract(epoch from appended_at) * 1000)::bigint as appended_ms, envelope
-         from events where org_id = $1 and seq > $2 and seq < $3 and appended_at >= to_timestamp($4::bigint / 1000.0)
-         order by seq limit ${EVENTS_AT_ONCE}`,
-        [orgId, after, until, sinceMs],
+         from events where org_id = $1 and seq < $2 and appended_at >= to_timestamp($3::bigint / 1000.0)
+         order by seq desc limit ${EVENTS_AT_ONCE}`,
+        [orgId, until, sinceMs],
       );
-      const last = rows.at(-1);
-      if (last === undefined) break;
+      const oldest = rows.at(-1);
+      if (oldest === undefined) break;
       await this.#insert(to, orgId, rows);
       copied += rows.length;
-      after = Number(last.seq);
+      until = Number(oldest.seq);
     }
     if (known === null) {
       await to.query(
@@ -188,29 +266,8 @@ export async function drainFeedWriters(store: Store): Promise<boolean> {
   }
 }
 
-async function digests(
-  store: Store,
-  orgs: readonly ServedHead[],
-  sinceMs: number,
-): Promise<ReadonlyMap<OrgId, OrgDigest>> {
-  const rows = await store.query<{
-    org_id: OrgId;
-    events: string;
-    digest: string;
-    first: string | null;
-    head: string | null;
-  }>(DIGESTS, [orgs.map(({ orgId }) => orgId), orgs.map(({ head }) => head), sinceMs]);
-  return new Map(
-    rows.map((row) => [
-      row.org_id,
-      {
-        events: Number(row.events),
-        digest: row.digest,
-        first: row.first === null ? null : seqFromText(row.first),
-        head: row.head === null ? null : seqFromText(row.head),
-      },
-    ]),
-  );
+function seqOrNull(text: string | null | undefined): Seq | null {
+  return text === null || text === undefined ? null : seqFromText(text);
 }
 
 function isSame(served: OrgDigest = NO_EVENTS, copied: OrgDigest = NO_EVENTS, head: Seq): boolean {

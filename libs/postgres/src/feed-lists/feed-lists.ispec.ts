@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { InstallationMismatchError, type EventId, type InstallationRow, type OrgId, type Seq } from '#libs/domain';
 import { databaseName } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { SecretCipher } from '../access/secret-cipher.js';
 import { SecretRotation } from '../access/secret-rotation.js';
-import { FeedPlaces } from './feed-places.js';
+import { FeedPlaces, PLACE_SQL, type PlaceRow } from './feed-places.js';
 import { InstallationRows } from '../connection/installation-row.js';
 import { FeedServerAwayError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
@@ -182,6 +182,26 @@ describe('the list of databases that holds the feed', () => {
     }
   });
 
+  it('is not one that the feed is still to move to, whatever the settings name', async () => {
+    await move(urls(1, 3));
+    const store = spread(urls(1, 3));
+    try {
+      await store.open(() => undefined);
+      const key = () => Promise.resolve(cipher);
+      await expect(new FeedLists(store).adopt(urls(1, 3), key)).rejects.toThrow(/has not moved there yet/);
+      // A move to yet another list has begun meanwhile.
+      await lists.begin(urls(3, 4), cipher);
+      await new FeedLists(store).adopt(urls(1, 3), key);
+      const places = new FeedPlaces(store);
+      const [server] = store.feed.others;
+      await expect(places.join(server!)).rejects.toThrow(/is of another list/);
+      const [row] = await server!.store.query<PlaceRow>(PLACE_SQL);
+      await expect(places.checkJoined(server!, row!)).rejects.toThrow(InstallationMismatchError);
+    } finally {
+      await store.close();
+    }
+  });
+
   it('is not used by a process that was frozen, before it has looked again', async () => {
     const reader = new FeedReader(main, 30 * DAY_MS);
     const page = () => reader.page(orgIds[0]!, { since: 0 as Seq, limit: 100 }, NOW_MS);
@@ -307,6 +327,44 @@ describe('the comparison of both feeds', () => {
         await target.feed.of(orgIds[0]!)
       ).query('select last_seq from org_heads where org_id = $1', [orgIds[0]]);
       expect(head).toEqual([{ last_seq: '6' }]);
+    });
+  });
+
+  it('goes on copying where it was interrupted', async () => {
+    const [orgId] = orgIds;
+    const head = 255 as Seq;
+    await fold(main, oneTo(head).slice(EVENTS), [orgId!]);
+    await move(urls(1, 3), async () => {
+      await fold(target, oneTo(head).slice(250), [orgId!]);
+      const compare = () => new FeedCopy(target).compare(main.feed.all[0]!, [{ orgId: orgId!, head }], SINCE_MS);
+      const to = await target.feed.of(orgId!);
+      const query = to.query.bind(to);
+      let pages = 0;
+      const spy = jest.spyOn(to, 'query').mockImplementation(((sql: string, parameters?: readonly unknown[]) => {
+        if (sql.includes('insert into events') && ++pages > 1) return Promise.reject(new Error('connection lost'));
+        return query(sql, parameters);
+      }) as never);
+      await expect(compare()).rejects.toThrow('connection lost');
+      spy.mockRestore();
+      expect(await compare()).toEqual({ events: head, copied: 150, differences: [] });
+    });
+  });
+
+  it('reads a limited number of events with each statement', async () => {
+    await move(urls(1, 3), async () => {
+      await fold(target, oneTo(EVENTS));
+      const [served] = main.feed.all;
+      const spy = jest.spyOn(main, 'query');
+      const copy = new FeedCopy(target, 3);
+      const orgs = await copy.headsAfter(served!, null);
+      expect(await copy.compare(served!, orgs, SINCE_MS)).toEqual({ events: 20, copied: 0, differences: [] });
+      const digests = spy.mock.calls.filter(([sql]) => sql.includes('md5'));
+      spy.mockRestore();
+      expect(digests).toHaveLength(7);
+      for (const [, [, firsts, lasts] = []] of digests) {
+        const seqs = (firsts as number[]).map((first, at) => (lasts as number[])[at]! - first + 1);
+        expect(seqs.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(3);
+      }
     });
   });
 

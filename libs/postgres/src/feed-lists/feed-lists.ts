@@ -37,6 +37,7 @@ interface FeedListRow {
   readonly id: FeedListId;
   readonly names: readonly string[];
   readonly left_lists: readonly string[];
+  readonly next_names: readonly string[];
 }
 
 /** The list of databases that holds the feed, in the main database. */
@@ -55,16 +56,22 @@ export class FeedLists {
    * @param settings the databases of the settings
    * @param cipher called only if the list in the database is needed
    * @returns whether the settings name another list
-   * @throws InstallationMismatchError if the settings name a list that the feed never had
+   * @throws InstallationMismatchError if the settings name a list that the feed never had, or has not moved to yet
    */
   async adopt(settings: readonly string[], cipher: () => Promise<SecretCipher>): Promise<boolean> {
     const { feed, databaseUrl } = this.store;
     const row = await this.#read();
+    const named = namesOf(settings.length === 0 ? [databaseUrl] : settings).join();
     if (row === null || row.id === null) {
+      if (row?.next_names.join() === named) {
+        throw new InstallationMismatchError(
+          `PROJECTION_DATABASE_URLS names ${named}, but the feed has not moved there yet.\n` +
+            'Set PROJECTION_DATABASE_URLS to the list that it is in, until "gapless rebuild --to-file <file>" has moved it.',
+        );
+      }
       feed.isList(null);
       return false;
     }
-    const named = namesOf(settings.length === 0 ? [databaseUrl] : settings).join();
     if (named === row.names.join()) {
       if (feed.all.map(({ name }) => name).join() === named) feed.isList(row.id);
       else feed.use(row.id, this.store.feedServersOf(settings));
@@ -198,7 +205,7 @@ export class FeedLists {
   }
 
   async #read(): Promise<FeedListRow | null> {
-    const [row] = await this.store.query<FeedListRow>('select id, names, left_lists from feed_list');
+    const [row] = await this.store.query<FeedListRow>('select id, names, left_lists, next_names from feed_list');
     return row ?? null;
   }
 }

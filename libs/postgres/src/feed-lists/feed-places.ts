@@ -17,9 +17,10 @@ export interface PlaceRow {
   readonly feed_place: number | null;
   readonly feed_places: number;
   readonly feed_joined: readonly number[];
+  readonly feed_list: FeedListId;
 }
 
-export const PLACE_SQL = 'select id, feed_place, feed_places, feed_joined from installation';
+export const PLACE_SQL = 'select id, feed_place, feed_places, feed_joined, feed_list from installation';
 
 /** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
 export class FeedPlaces {
@@ -152,9 +153,15 @@ export class FeedPlaces {
     found: PlaceRow | null,
     { installation, hasJoined }: { readonly installation: string; readonly hasJoined: boolean },
   ): FeedPlaceVerdict {
-    const row: PlacedDatabase | null =
-      found === null ? null : { installation: found.id, place: found.feed_place, places: found.feed_places };
-    return judgeListedPlace({ name, row, expected: { installation, place, places: this.ofMain.places }, hasJoined });
+    const row: PlacedDatabase | null = found && {
+      installation: found.id,
+      place: found.feed_place,
+      places: found.feed_places,
+      list: found.feed_list,
+    };
+    const list = this.store.feed.listId ?? null;
+    const expected = { installation, place, places: this.ofMain.places, list };
+    return judgeListedPlace({ name, row, expected, hasJoined });
   }
 
   /** Returns the row of the main database. */

@@ -24,8 +24,8 @@ interface KeyedRow {
 }
 
 /**
- * Compares two sets of the projections' tables, row by row and column by column. It compares digests of whole tables
- * first, and rows only where those differ.
+ * Compares two sets of the projections' tables, row by row and column by column. It compares digests of days first, or of
+ * tables without days, and rows only where those differ.
  * @param sinceMs rows of earlier days are left out
  */
 export async function compareProjections(
@@ -48,14 +48,42 @@ async function compareTable(
   table: ProjectionTable,
   sinceMs: number,
 ): Promise<TableComparison> {
-  const where: Bounds =
-    table.day === undefined
-      ? { sql: 'true', parameters: [] }
-      : { sql: `${table.day} >= to_timestamp($1::bigint / 1000.0)`, parameters: [sinceMs] };
-  const [one, other] = await Promise.all([digest(left, table, where), digest(right, table, where)]);
-  const isSame = one.rows === other.rows && one.digest === other.digest;
-  const differing = isSame ? 0 : await countDiffering(left, right, table, where);
-  return { table: table.name, rows: Number(other.rows), differing };
+  let [rows, differing] = [0, 0];
+  for (const where of await boundsOf(left, right, table, sinceMs)) {
+    const [one, other] = await Promise.all([digest(left, table, where), digest(right, table, where)]);
+    rows += Number(other.rows);
+    if (one.rows === other.rows && one.digest === other.digest) continue;
+    differing += await countDiffering(left, right, table, where);
+  }
+  return { table: table.name, rows, differing };
+}
+
+/** Returns one range for each day, because a statement over a month may take longer than queries may. */
+async function boundsOf(
+  left: QueryRunner,
+  right: QueryRunner,
+  { name, day }: ProjectionTable,
+  sinceMs: number,
+): Promise<readonly Bounds[]> {
+  if (day === undefined) return [{ sql: 'true', parameters: [] }];
+  const days = new Set([...(await daysOf(left, name)), ...(await daysOf(right, name))]);
+  const later = [...days].filter((dayMs) => dayMs > sinceMs).toSorted((one, other) => one - other);
+  const from = `${day} >= to_timestamp($1::bigint / 1000.0)`;
+  return [sinceMs, ...later].map((fromMs, index) => {
+    const untilMs = later[index];
+    if (untilMs === undefined) return { sql: from, parameters: [fromMs] };
+    return { sql: `${from} and ${day} < to_timestamp($2::bigint / 1000.0)`, parameters: [fromMs, untilMs] };
+  });
+}
+
+/** Returns when the days of a table begin, in epoch milliseconds. */
+async function daysOf(runner: QueryRunner, table: string): Promise<readonly number[]> {
+  const rows = (await runner.query(
+    `select (extract(epoch from to_date(right(relname, 8), 'YYYYMMDD')::timestamp) * 1000)::bigint as day
+     from pg_inherits join pg_class on oid = inhrelid where inhparent = $1::regclass and relname ~ '_[0-9]{8}$'`,
+    [table],
+  )) as { day: string }[];
+  return rows.map(({ day }) => Number(day));
 }
 
 function seen({ name, seenAs }: ProjectionTable): string {

@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type Attempted, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
-import { createLogger } from '#libs/runtime';
+import { createLogger, DAY_MS } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../../test/support/sequence.js';
+import { DayPartitions } from '../days/day-partitions.js';
 import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
-import { ProjectionShadow } from './projection-shadow.js';
+import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
 import type { ProjectionName } from '../projection-tables.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
@@ -144,6 +145,31 @@ describe('a shadow of the projections', () => {
     });
   });
 
+  describe('of another schema than the served tables', () => {
+    const newer = (name: string) =>
+      store.query(`insert into migrations (timestamp, name) values (1900000000000, $1)`, [name]);
+    const served = () => store.query(`select to_regclass('events')::oid as oid`);
+
+    afterEach(async () => {
+      await store.query('with gone as (delete from migrations where timestamp = 1900000000000) select 1');
+    });
+
+    it('is not made if the served schema is newer than this version', async () => {
+      await newer('NewerColumns1900000000000');
+      await expect(withShadow(nothing)).rejects.toThrow(/newer than this version: it has NewerColumns1900000000000/);
+    });
+
+    it('does not take the place of tables that were migrated meanwhile', async () => {
+      const before = await served();
+      const taken = withShadow(async (shadow) => {
+        await newer('NewerColumns1900000000000');
+        await shadow.takePlace(both, nothing);
+      });
+      await expect(taken).rejects.toThrow(ShadowSchemaError);
+      expect(await served()).toEqual(before);
+    });
+  });
+
   it('is there once: another one is refused meanwhile', async () => {
     await withShadow(async () => {
       await expect(withShadow(nothing)).rejects.toThrow('another process is rebuilding');
@@ -255,6 +281,41 @@ describe('the comparison of projections', () => {
       await store.query(`update events set envelope = '' where seq = 5`);
       expect(await eventsDiffering(0)).toBe(4);
       expect(await eventsDiffering(CREATED_AT_MS + 86_400_000)).toBe(0);
+    });
+  });
+
+  it('reads one day with each statement', async () => {
+    const orgId = anOrgId();
+    await store.query('delete from events');
+    await withShadow(async (shadow) => {
+      for (const into of [store, shadow.store]) {
+        const days = [0, 1, 2].map((day) => CREATED_AT_MS - day * DAY_MS);
+        await new DayPartitions(into).ensure(days);
+        for (const [seq, atMs] of days.entries()) {
+          await into.query(
+            `insert into events (org_id, seq, event_id, event_type, appended_at, envelope)
+             values ($1, $2, $3, 'ticket.created', to_timestamp($4::bigint / 1000.0), '{}')`,
+            [orgId, seq + 1, `evt_${String(seq).padStart(26, '0')}`, atMs],
+          );
+        }
+      }
+      await shadow.store.query('delete from events where seq = 2');
+      const asked: (readonly number[])[] = [];
+      const compared = await store.snapshot((served) =>
+        shadow.store.snapshot((rebuilt) => {
+          const query = served.query.bind(served);
+          const spy = jest.spyOn(served, 'query').mockImplementation(((sql: string, parameters: number[] = []) => {
+            if (sql.includes('from events t')) asked.push(parameters);
+            return query(sql, parameters);
+          }) as never);
+          return compareProjections(served, rebuilt, ['feed'], CREATED_AT_MS - 2 * DAY_MS).finally(() => {
+            spy.mockRestore();
+          });
+        }),
+      );
+      expect(compared.find(({ table }) => table === 'events')).toEqual({ table: 'events', rows: 2, differing: 1 });
+      expect(asked.length).toBeGreaterThanOrEqual(3);
+      for (const [fromMs, untilMs = fromMs! + DAY_MS] of asked) expect(untilMs - fromMs!).toBeLessThanOrEqual(DAY_MS);
     });
   });
 

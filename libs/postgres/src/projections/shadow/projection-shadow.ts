@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import type { Anchor, EndpointId, OrgId, Position } from '#libs/domain';
+import { OperatorError, type Anchor, type EndpointId, type OrgId, type Position } from '#libs/domain';
 import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
 import { beginAt, projectedPositions } from '../projection-offsets.js';
@@ -12,6 +12,7 @@ import {
 } from '../projection-tables.js';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
 import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../../connection/store.js';
+import { MIGRATIONS } from '../../migrations/index.js';
 
 /** The schemas where projections are built, and where replaced tables are kept until they are dropped. */
 const SHADOW = 'gapless_shadow';
@@ -36,6 +37,11 @@ export class ShadowInUseError extends Error {
   override readonly name = 'ShadowInUseError';
 }
 
+/** The served tables are of another schema than the shadow. To replace them would lose columns. */
+export class ShadowSchemaError extends OperatorError {
+  override readonly name = 'ShadowSchemaError';
+}
+
 export interface ShadowOptions extends Omit<StoreOptions, 'shadowSchema' | 'migratesWhenOpened'> {
   readonly topics: Readonly<Record<ProjectionName, string>>;
   /** Topics, projections and settings that decide what is folded. Work is resumed in a shadow that has the same. */
@@ -55,6 +61,8 @@ export class ProjectionShadow {
     private readonly served: Store,
     readonly store: Store,
     private readonly topics: Readonly<Record<ProjectionName, string>>,
+    /** The names of its migrations. */
+    private readonly schema: string,
     /** Whether an earlier process was interrupted while it folded. */
     readonly goesOn: boolean,
   ) {}
@@ -62,7 +70,7 @@ export class ProjectionShadow {
   /**
    * Runs `act` with a shadow, and removes the rest of it. If `act` fails, or the process dies, the shadow stays, and the next
    * call for the same work goes on with it. Otherwise it is empty.
-   * @throws ShadowInUseError
+   * @throws ShadowInUseError, ShadowSchemaError
    */
   static async with<T>(
     served: Store,
@@ -70,7 +78,8 @@ export class ProjectionShadow {
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
     const done = await served.exclusively(ADVISORY_LOCKS.shadow, async () => {
-      const wanted = await workText(served, work);
+      const schema = await knownSchema(served);
+      const wanted = `${work} ${schema}`;
       const goesOn = !startsOver && (await workOf(served)) === wanted;
       if (!goesOn) {
         await dropSchemas(served);
@@ -83,7 +92,7 @@ export class ProjectionShadow {
           await keepProjectionsOnly(store);
           await beginWork(served, wanted);
         }
-        const shadow = new ProjectionShadow(served, store, topics, goesOn);
+        const shadow = new ProjectionShadow(served, store, topics, schema, goesOn);
         await shadow.#readEndpoints();
         const result = await act(shadow);
         await store.close();
@@ -184,7 +193,7 @@ export class ProjectionShadow {
    * Replaces the served tables and their projections' offsets, in one transaction. Projectors wait from the call of
    * `catchUp` on, readers only during the exchange.
    * @param catchUp brings the shadow at least to these positions, which do not move meanwhile
-   * @throws TablesInUseError
+   * @throws TablesInUseError, ShadowSchemaError
    */
   async takePlace(
     projections: readonly ProjectionName[],
@@ -195,7 +204,14 @@ export class ProjectionShadow {
     await this.store.query(`analyze ${tablesOf(projections).join(', ')}`);
     await this.served.transaction(async (runner) => {
       await runner.query(`set local lock_timeout = '${PROJECTORS_TIMEOUT}'`);
-      await runner.query('lock table projection_offsets in share mode');
+      // No migration ends from here on.
+      await runner.query('lock table projection_offsets, migrations in share mode');
+      if ((await schemaOf(runner)) !== this.schema) {
+        throw new ShadowSchemaError(
+          'The schema of the database was migrated since the rebuild began. Nothing was replaced. ' +
+            'Run the rebuild again, with the version that migrated it.',
+        );
+      }
       await catchUp(await readPositions(runner, this.topics));
       await lockServed(runner, projections);
       await this.#makeServedDays(runner);
@@ -222,12 +238,24 @@ export class ProjectionShadow {
   }
 }
 
-/** The work, with the schema that it is done in. */
-async function workText(served: Store, work: string): Promise<string> {
-  const [row] = await served.query<{ names: string }>(
-    `select string_agg(name, ' ' order by name) as names from migrations`,
+/** Returns the names of the migrations of the served tables. */
+async function schemaOf(runner: Pick<QueryRunner, 'query'>): Promise<string> {
+  const [row] = (await runner.query(`select string_agg(name, ' ' order by name) as names from migrations`)) as {
+    names: string | null;
+  }[];
+  return row?.names ?? '';
+}
+
+/** @throws ShadowSchemaError if the served tables have migrations that this version does not know */
+async function knownSchema(served: Store): Promise<string> {
+  const schema = await served.transaction(schemaOf);
+  const known = new Set<string>(MIGRATIONS.map((migration) => new migration().name));
+  const unknown = schema.split(' ').filter((name) => name !== '' && !known.has(name));
+  if (unknown.length === 0) return schema;
+  throw new ShadowSchemaError(
+    `The schema of the database is newer than this version: it has ${unknown.join(', ')}. ` +
+      'Run the rebuild with the version that migrated it.',
   );
-  return `${work} ${row?.names ?? ''}`;
 }
 
 /** Returns the work of a shadow that was begun and not ended; `undefined` without one. */
