@@ -256,6 +256,33 @@ describe('an endpoint that was disabled automatically', () => {
     expect(seqsAt(receiver).slice(before)[0]).toBe(6);
   });
 
+  it('gets what failed before its last success, too', async () => {
+    const { visitor, operator } = await aDesk();
+    const receiver = await failing();
+    const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    const statuses = async () => (await operator.deliveries(id)).map(({ status }) => status);
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await statuses()).toEqual(['failed']);
+    });
+    mend(receiver);
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await statuses()).toEqual(['failed', 'delivered']);
+    });
+    receiver.answer = (_request, response) => response.writeHead(503).end();
+    await operator.emit(TICKET, TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('Disabled automatically');
+    mend(receiver);
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 3').click();
+    await visitor.see('3 of 3 scheduled, none waiting.');
+    await eventually(async () => {
+      expect(new Set(await statuses())).toEqual(new Set(['delivered']));
+    });
+  });
+
   it('is on the overview, with the reason and the time', async () => {
     const { visitor, operator } = await aDesk();
     const { page } = visitor;

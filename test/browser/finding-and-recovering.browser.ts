@@ -52,13 +52,21 @@ async function aFeedOf(operator: Operator, count: number): Promise<void> {
   });
 }
 
-/** An endpoint whose deliveries have all failed: they were being retried when it was paused, and it is active again. */
-async function anEndpointThatFailed(operator: Operator, receiver: Receiver, count: number): Promise<string> {
+/**
+ * An endpoint whose deliveries have failed: they were being retried when it was paused, and it is active again.
+ * @param attempts how many attempts of the delivery of a seq are awaited before
+ */
+async function anEndpointThatFailed(
+  operator: Operator,
+  receiver: Receiver,
+  count: number,
+  attempts: (seq: number) => number = () => 2,
+): Promise<string> {
   const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
   await operator.emit(...tickets(count));
   await eventually(async () => {
     const deliveries = await operator.deliveries(id);
-    expect(deliveries.map(({ attempts }) => attempts)).toEqual(deliveries.map(() => 2));
+    expect(deliveries.map((delivery) => delivery.attempts)).toEqual(deliveries.map(({ seq }) => attempts(seq)));
     expect(deliveries).toHaveLength(count);
   });
   await operator.change(id, { is_active: false });
@@ -555,6 +563,47 @@ describe('a recovery', () => {
     await eventually(() => {
       expect(seqsAt(receiver).toSorted()).toEqual([1, 2, 3, 4]);
     });
+  });
+
+  it('covers all that failed, whatever succeeded since', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const half = await desk.suite.aReceiver((_request, response, { headers }) =>
+      response.writeHead(Number(headers['x-service-sequence']) % 2 === 0 ? 200 : 503).end(),
+    );
+    const id = await anEndpointThatFailed(operator, half, 40, (seq) => (seq % 2 === 0 ? 1 : 2));
+    half.answer = (_request, response) => response.end('ok');
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('20 of 40 failed in the last hour');
+    await visitor.button('Recover …').click();
+    await visitor.button('Recover 20').waitFor();
+    expect(await page.getByTestId('count-failed').textContent()).toBe('20');
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Recover 20').click();
+    await visitor.see('20 of 20 scheduled, none waiting.');
+    await eventually(async () => {
+      const deliveries = await operator.deliveries(id);
+      const events = deliveries.filter(({ status }) => status === 'delivered').map(({ event }) => event);
+      expect(events.filter((event) => event === 'ticket.created')).toHaveLength(40);
+    });
+  });
+
+  it('can begin although its count has given up before it found something', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    receiver.answer = (_request, response) => response.end('ok');
+    await page.route('**/recover', (route) =>
+      (route.request().postDataJSON() as { dry_run?: boolean }).dry_run === true
+        ? route.fulfill({ status: 202, json: { data: { id: null, complete: false, matched: 0, scheduled: 0 } } })
+        : route.continue(),
+    );
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Recover …').click();
+    await page.getByTestId('count-failed').getByText('0+').waitFor();
+    await visitor.button('Recover').click();
+    await visitor.see('2 of 2 scheduled, none waiting.');
   });
 
   it('covers what failed between two times', async () => {
