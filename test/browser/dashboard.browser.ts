@@ -192,6 +192,28 @@ describe('an endpoint', () => {
   });
 });
 
+describe('the page of an endpoint', () => {
+  it('keeps its dialogs and its test to itself: Back to another endpoint shows neither', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const { url } = await suite.aReceiver();
+    const register = (name: string) => operator.register({ url, events: ['ticket.created'], name });
+    const [one, other] = [await register('CRM'), await register('Pager')];
+    await visitor.open(`/endpoints/${one.id}`);
+    await visitor.heading('CRM').waitFor();
+    await visitor.find(other.id);
+    await visitor.heading('Pager').waitFor();
+    await visitor.button('Send test').click();
+    await visitor.see('Test delivered');
+    await visitor.choose('Rotate secret …');
+    await visitor.button('Rotate secret').waitFor();
+    await page.goBack();
+    await visitor.heading('CRM').waitFor();
+    expect(await visitor.button('Rotate secret').count()).toBe(0);
+    expect(await page.getByText('Test delivered').count()).toBe(0);
+  });
+});
+
 describe('a delivery that failed', () => {
   it('shows its attempts and whether its signature verifies, and is replayed', async () => {
     const { visitor, operator } = await aDesk();
