@@ -691,6 +691,29 @@ describe('the overview', () => {
   });
 });
 
+describe('a busy overview', () => {
+  it('shows answers that take longer than the time between two changes', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/');
+    const head = page.locator('.tile', { hasText: 'Head of the log' });
+    await head.getByText(/^#\d/).waitFor();
+    await page.route('**/dashboard/overview*', async (route) => {
+      await page.waitForTimeout(4_000);
+      await route.continue();
+    });
+    const before = await head.textContent();
+    const untilMs = Date.now() + 15_000;
+    while ((await head.textContent()) === before && Date.now() < untilMs) {
+      await operator.emit(TICKET);
+      await page.waitForTimeout(1_000);
+    }
+    expect(await head.textContent()).not.toBe(before);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
+
 describe('a page whose data is there', () => {
   it.each([
     ['/', '**/dashboard/overview*'],

@@ -2,6 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { openEventStream } from './event-source.js';
 import type { EventStream } from './event-stream.js';
 import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
+import { refresh } from './refresh.js';
 
 const REOPEN_MS = 5_000;
 /** The service sends something every 18 s. A stream that is silent for longer is dead, although nobody has closed it. */
@@ -20,7 +21,7 @@ export function reportLeaving(id: string, isLeaving: boolean): void {
 
 /** Requests everything again that is shown and may have changed. */
 function refreshLive(queries: QueryClient): void {
-  void queries.invalidateQueries({
+  refresh(queries, {
     predicate: ({ meta, queryKey }) => meta?.['isLive'] === true && !queryKey.some((part) => leaving.has(part)),
   });
 }
@@ -44,7 +45,7 @@ export function followChanges(queries: QueryClient): () => void {
   const followFigures = () => {
     figures ??= setTimeout(() => {
       figures = undefined;
-      void queries.invalidateQueries({ queryKey: ['overview'] });
+      refresh(queries, { queryKey: ['overview'] });
     }, FIGURES_EVERY_MS);
   };
   const close = () => {
