@@ -1,4 +1,5 @@
-import type { QueryClient } from '@tanstack/react-query';
+import type { Query, QueryClient } from '@tanstack/react-query';
+import { ApiProblem } from './api-problem.js';
 import { openEventStream } from './event-source.js';
 import type { EventStream } from './event-stream.js';
 import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
@@ -19,10 +20,16 @@ export function reportLeaving(id: string, isLeaving: boolean): void {
   else leaving.delete(id);
 }
 
+/** Whether a query was refused, such as a window with too much to count. It would be refused again, after a long count. */
+function isRefused({ state: { error } }: Query): boolean {
+  return error instanceof ApiProblem && error.status === 422;
+}
+
 /** Requests everything again that is shown and may have changed. */
 function refreshLive(queries: QueryClient): void {
   refresh(queries, {
-    predicate: ({ meta, queryKey }) => meta?.['isLive'] === true && !queryKey.some((part) => leaving.has(part)),
+    predicate: (query) =>
+      query.meta?.['isLive'] === true && !isRefused(query) && !query.queryKey.some((part) => leaving.has(part)),
   });
 }
 
@@ -45,7 +52,7 @@ export function followChanges(queries: QueryClient): () => void {
   const followFigures = () => {
     figures ??= setTimeout(() => {
       figures = undefined;
-      refresh(queries, { queryKey: ['overview'] });
+      refresh(queries, { queryKey: ['overview'], predicate: (query) => !isRefused(query) });
     }, FIGURES_EVERY_MS);
   };
   const close = () => {
