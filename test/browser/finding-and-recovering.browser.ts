@@ -290,6 +290,36 @@ describe('the search box', () => {
     await visitor.heading('CRM sync').waitFor();
   });
 
+  it('finds a chat or an endpoint by a number, beside the event, and the event where there is nothing else', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: 'Shop 900002' });
+    const chat = {
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 3_600_000).toISOString(),
+      data: conversationData('900001', { subject: "Ada's parcel" }),
+    };
+    await operator.emit(chat, ...tickets(2));
+    await visitor.open('/alerts');
+    await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
+    await visitor.find('900001');
+    await page
+      .getByRole('region', { name: /is waiting$/ })
+      .getByText("Ada's parcel")
+      .waitFor();
+    await page.getByRole('link', { name: 'Event #900001' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await visitor.find('900002');
+    await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'Shop 900002' }).waitFor();
+    await page.getByRole('link', { name: 'Event #900002' }).click();
+    await visitor.see(/^#900002 is not there yet/);
+    await visitor.find('900003');
+    await visitor.see(/^#900003 is not there yet/);
+    // That there are no such events is what the browser complains of.
+    visitor.complaints.splice(0);
+  });
+
   it('says that there is no such thing', async () => {
     const { visitor } = await desk.aDesk();
     await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
