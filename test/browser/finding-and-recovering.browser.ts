@@ -354,6 +354,52 @@ describe('the list of endpoints', () => {
     await rows.nth(5).waitFor();
   });
 
+  it('draws the first 100 of thousands, and does not request the activity of all at each change', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    // The activity may be remembered from before the endpoint was there.
+    const many = <T extends object>(all: readonly T[], change: (one: T, n: number) => Partial<T>) =>
+      all.flatMap((one) => Array.from({ length: 2_000 }, (_, n) => ({ ...one, ...change(one, n) })));
+    await page.route('**/external/webhooks', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { id: string; name: string }[] };
+      const endpoints = many(data, (one, n) => ({ id: `${one.id}${n}`, name: `${one.name} ${n}` }));
+      await route.fulfill({ response, json: { data: endpoints } });
+    });
+    const sent: number[] = [];
+    await page.route('**/dashboard/activity*', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { endpoint_id: string }[] };
+      const activity = many(data, (one, n) => ({ endpoint_id: `${one.endpoint_id}${n}` }));
+      sent.push(activity.length);
+      await route.fulfill({ response, json: { data: activity } });
+    });
+    const rows = page.getByRole('row').filter({ has: page.getByRole('link') });
+    await visitor.open('/endpoints');
+    await visitor.see('100 of 2,000 shown');
+    expect(await rows.count()).toBe(100);
+    await visitor.button('Show more').click();
+    await visitor.see('200 of 2,000 shown');
+    expect(await rows.count()).toBe(200);
+    expect(await violations(page)).toEqual([]);
+    await eventually(() => {
+      expect(sent).toContain(2_000);
+    });
+    // It may be requested once more, because the stream of changes was not open at first.
+    const before = sent.length;
+    for (const name of ['Shop', 'Lake']) {
+      await operator.change(id, { name });
+      await rows.getByRole('link', { name: `${name} 199` }).waitFor();
+    }
+    expect(sent.length - before).toBeLessThan(2);
+    await page.getByLabel('Name or URL').fill('lake 1999');
+    await rows.getByRole('link', { name: 'Lake 1999' }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('is reached from the audit log, by the ids in it', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
