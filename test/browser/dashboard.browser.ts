@@ -192,6 +192,28 @@ describe('an endpoint', () => {
   });
 });
 
+describe('the page of an endpoint', () => {
+  it('keeps its dialogs and its test to itself: Back to another endpoint shows neither', async () => {
+    const { visitor, operator } = await aDesk();
+    const { page } = visitor;
+    const { url } = await suite.aReceiver();
+    const register = (name: string) => operator.register({ url, events: ['ticket.created'], name });
+    const [one, other] = [await register('CRM'), await register('Pager')];
+    await visitor.open(`/endpoints/${one.id}`);
+    await visitor.heading('CRM').waitFor();
+    await visitor.find(other.id);
+    await visitor.heading('Pager').waitFor();
+    await visitor.button('Send test').click();
+    await visitor.see('Test delivered');
+    await visitor.choose('Rotate secret …');
+    await visitor.button('Rotate secret').waitFor();
+    await page.goBack();
+    await visitor.heading('CRM').waitFor();
+    expect(await visitor.button('Rotate secret').count()).toBe(0);
+    expect(await page.getByText('Test delivered').count()).toBe(0);
+  });
+});
+
 describe('a delivery that failed', () => {
   it('shows its attempts and whether its signature verifies, and is replayed', async () => {
     const { visitor, operator } = await aDesk();
@@ -254,6 +276,33 @@ describe('an endpoint that was disabled automatically', () => {
     });
     // The first push is the test, which is the sixth event.
     expect(seqsAt(receiver).slice(before)[0]).toBe(6);
+  });
+
+  it('gets what failed before its last success, too', async () => {
+    const { visitor, operator } = await aDesk();
+    const receiver = await failing();
+    const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
+    const statuses = async () => (await operator.deliveries(id)).map(({ status }) => status);
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await statuses()).toEqual(['failed']);
+    });
+    mend(receiver);
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await statuses()).toEqual(['failed', 'delivered']);
+    });
+    receiver.answer = (_request, response) => response.writeHead(503).end();
+    await operator.emit(TICKET, TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('Disabled automatically');
+    mend(receiver);
+    await visitor.button('Enable and recover …').click();
+    await visitor.button('Enable and recover 3').click();
+    await visitor.see('3 of 3 scheduled, none waiting.');
+    await eventually(async () => {
+      expect(new Set(await statuses())).toEqual(new Set(['delivered']));
+    });
   });
 
   it('is on the overview, with the reason and the time', async () => {

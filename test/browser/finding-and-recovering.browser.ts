@@ -52,13 +52,21 @@ async function aFeedOf(operator: Operator, count: number): Promise<void> {
   });
 }
 
-/** An endpoint whose deliveries have all failed: they were being retried when it was paused, and it is active again. */
-async function anEndpointThatFailed(operator: Operator, receiver: Receiver, count: number): Promise<string> {
+/**
+ * An endpoint whose deliveries have failed: they were being retried when it was paused, and it is active again.
+ * @param attempts how many attempts of the delivery of a seq are awaited before
+ */
+async function anEndpointThatFailed(
+  operator: Operator,
+  receiver: Receiver,
+  count: number,
+  attempts: (seq: number) => number = () => 2,
+): Promise<string> {
   const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
   await operator.emit(...tickets(count));
   await eventually(async () => {
     const deliveries = await operator.deliveries(id);
-    expect(deliveries.map(({ attempts }) => attempts)).toEqual(deliveries.map(() => 2));
+    expect(deliveries.map((delivery) => delivery.attempts)).toEqual(deliveries.map(({ seq }) => attempts(seq)));
     expect(deliveries).toHaveLength(count);
   });
   await operator.change(id, { is_active: false });
@@ -282,6 +290,36 @@ describe('the search box', () => {
     await visitor.heading('CRM sync').waitFor();
   });
 
+  it('finds a chat or an endpoint by a number, beside the event, and the event where there is nothing else', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: 'Shop 900002' });
+    const chat = {
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 3_600_000).toISOString(),
+      data: conversationData('900001', { subject: "Ada's parcel" }),
+    };
+    await operator.emit(chat, ...tickets(2));
+    await visitor.open('/alerts');
+    await page.getByRole('region', { name: 'Recent alerts' }).getByText("Ada's parcel").first().waitFor();
+    await visitor.find('900001');
+    await page
+      .getByRole('region', { name: /is waiting$/ })
+      .getByText("Ada's parcel")
+      .waitFor();
+    await page.getByRole('link', { name: 'Event #900001' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await visitor.find('900002');
+    await page.getByRole('region', { name: 'Endpoints' }).getByRole('link', { name: 'Shop 900002' }).waitFor();
+    await page.getByRole('link', { name: 'Event #900002' }).click();
+    await visitor.see(/^#900002 is not there yet/);
+    await visitor.find('900003');
+    await visitor.see(/^#900003 is not there yet/);
+    // That there are no such events is what the browser complains of.
+    visitor.complaints.splice(0);
+  });
+
   it('says that there is no such thing', async () => {
     const { visitor } = await desk.aDesk();
     await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
@@ -314,6 +352,52 @@ describe('the list of endpoints', () => {
     expect(await violations(page)).toEqual([]);
     await visitor.button('Clear the filters').click();
     await rows.nth(5).waitFor();
+  });
+
+  it('draws the first 100 of thousands, and does not request the activity of all at each change', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    // The activity may be remembered from before the endpoint was there.
+    const many = <T extends object>(all: readonly T[], change: (one: T, n: number) => Partial<T>) =>
+      all.flatMap((one) => Array.from({ length: 2_000 }, (_, n) => ({ ...one, ...change(one, n) })));
+    await page.route('**/external/webhooks', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { id: string; name: string }[] };
+      const endpoints = many(data, (one, n) => ({ id: `${one.id}${n}`, name: `${one.name} ${n}` }));
+      await route.fulfill({ response, json: { data: endpoints } });
+    });
+    const sent: number[] = [];
+    await page.route('**/dashboard/activity*', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { endpoint_id: string }[] };
+      const activity = many(data, (one, n) => ({ endpoint_id: `${one.endpoint_id}${n}` }));
+      sent.push(activity.length);
+      await route.fulfill({ response, json: { data: activity } });
+    });
+    const rows = page.getByRole('row').filter({ has: page.getByRole('link') });
+    await visitor.open('/endpoints');
+    await visitor.see('100 of 2,000 shown');
+    expect(await rows.count()).toBe(100);
+    await visitor.button('Show more').click();
+    await visitor.see('200 of 2,000 shown');
+    expect(await rows.count()).toBe(200);
+    expect(await violations(page)).toEqual([]);
+    await eventually(() => {
+      expect(sent).toContain(2_000);
+    });
+    // It may be requested once more, because the stream of changes was not open at first.
+    const before = sent.length;
+    for (const name of ['Shop', 'Lake']) {
+      await operator.change(id, { name });
+      await rows.getByRole('link', { name: `${name} 199` }).waitFor();
+    }
+    expect(sent.length - before).toBeLessThan(2);
+    await page.getByLabel('Name or URL').fill('lake 1999');
+    await rows.getByRole('link', { name: 'Lake 1999' }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
   it('is reached from the audit log, by the ids in it', async () => {
@@ -555,6 +639,47 @@ describe('a recovery', () => {
     await eventually(() => {
       expect(seqsAt(receiver).toSorted()).toEqual([1, 2, 3, 4]);
     });
+  });
+
+  it('covers all that failed, whatever succeeded since', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const half = await desk.suite.aReceiver((_request, response, { headers }) =>
+      response.writeHead(Number(headers['x-service-sequence']) % 2 === 0 ? 200 : 503).end(),
+    );
+    const id = await anEndpointThatFailed(operator, half, 40, (seq) => (seq % 2 === 0 ? 1 : 2));
+    half.answer = (_request, response) => response.end('ok');
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.see('20 of 40 failed in the last hour');
+    await visitor.button('Recover …').click();
+    await visitor.button('Recover 20').waitFor();
+    expect(await page.getByTestId('count-failed').textContent()).toBe('20');
+    expect(await violations(page)).toEqual([]);
+    await visitor.button('Recover 20').click();
+    await visitor.see('20 of 20 scheduled, none waiting.');
+    await eventually(async () => {
+      const deliveries = await operator.deliveries(id);
+      const events = deliveries.filter(({ status }) => status === 'delivered').map(({ event }) => event);
+      expect(events.filter((event) => event === 'ticket.created')).toHaveLength(40);
+    });
+  });
+
+  it('can begin although its count has given up before it found something', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const receiver = await desk.aFailingReceiver();
+    const id = await anEndpointThatFailed(operator, receiver, 2);
+    receiver.answer = (_request, response) => response.end('ok');
+    await page.route('**/recover', (route) =>
+      (route.request().postDataJSON() as { dry_run?: boolean }).dry_run === true
+        ? route.fulfill({ status: 202, json: { data: { id: null, complete: false, matched: 0, scheduled: 0 } } })
+        : route.continue(),
+    );
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Recover …').click();
+    await page.getByTestId('count-failed').getByText('0+').waitFor();
+    await visitor.button('Recover').click();
+    await visitor.see('2 of 2 scheduled, none waiting.');
   });
 
   it('covers what failed between two times', async () => {

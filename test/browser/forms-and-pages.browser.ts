@@ -677,17 +677,77 @@ describe('on a phone', () => {
 });
 
 describe('the overview', () => {
-  it('says that a part of it failed, in place of waiting for it', async () => {
-    const { visitor } = await desk.aDesk();
+  it('shows what it has and says what failed, in place of waiting for it', async () => {
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    await page.route('**/dashboard/activity*', (route) => route.fulfill({ status: 404, json: {} }));
+    const { id } = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const detail = '#/hours: must be less: the window has too much to count in time';
+    let asked = 0;
+    await page.route('**/dashboard/activity*', (route) => {
+      asked++;
+      return route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } });
+    });
     await visitor.open('/');
-    await visitor.see('The server answered 404.');
+    const failure = page.getByRole('alert').filter({ hasText: 'the window has too much to count in time' });
+    await failure.waitFor();
+    await visitor.see('Events per minute');
+    const card = page.getByRole('region', { name: 'Endpoints' });
+    await card.getByRole('link', { name: 'CRM' }).waitFor();
     expect(await page.locator('.skeleton').count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    // Changes lead to other requests. This one may be repeated once, because the stream was not open at first.
+    const before = asked;
+    for (const name of ['CRM sync', 'Customers']) {
+      await operator.change(id, { name });
+      await card.getByRole('link', { name }).waitFor();
+    }
+    expect(asked - before).toBeLessThan(2);
+    expect(await page.getByText(/Not updated since/).count()).toBe(0);
     await page.unroute('**/dashboard/activity*');
     await visitor.button('Try again').click();
+    await failure.waitFor({ state: 'detached' });
+    visitor.complaints.splice(0);
+  });
+
+  it('can show a shorter window if there is too much in one', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    const detail = '#/minutes: must be less: the window has too much to count in time';
+    await page.route('**/dashboard/overview?minutes=1440', (route) =>
+      route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } }),
+    );
+    await visitor.open('/?minutes=1440');
+    await visitor.see('Minutes must be less: the window has too much to count in time');
+    await page.getByRole('radio', { name: '1 h', exact: true }).check();
     await visitor.see('Events per minute');
     visitor.complaints.splice(0);
+  });
+});
+
+describe('a busy overview', () => {
+  it('shows answers that take longer than the time between two changes', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/');
+    const head = page.locator('.tile', { hasText: 'Head of the log' });
+    await head.getByText(/^#\d/).waitFor();
+    await page.route('**/dashboard/overview*', async (route) => {
+      await page.waitForTimeout(4_000);
+      await route.continue();
+    });
+    const before = await head.textContent();
+    const untilMs = Date.now() + 15_000;
+    while ((await head.textContent()) === before && Date.now() < untilMs) {
+      await operator.emit(TICKET);
+      await page.waitForTimeout(1_000);
+    }
+    expect(await head.textContent()).not.toBe(before);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 });
 

@@ -162,5 +162,7 @@ export function routerOf<Tree extends AnyRoute>(routeTree: Tree, basepath: strin
     defaultPendingComponent: LoadingPage,
     defaultErrorComponent: FailedPage,
     defaultNotFoundComponent: MissingPage,
+    // A dialog or a result of one endpoint must not stay on the page of another one, and act on that.
+    defaultRemountDeps: ({ params }) => params as unknown,
   });
 }

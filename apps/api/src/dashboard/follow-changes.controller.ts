@@ -115,7 +115,7 @@ export class FollowChangesController {
 
   /** Returns a text that changes with what the reader may see. */
   async #mark({ orgId, mayReadWebhooks, mayReadSettings }: Reader): Promise<string> {
-    const marks = await this.memory.ask(`changes ${orgId}`, () => this.figures.changeMarks(orgId), LOOK_EVERY_MS / 2);
+    const marks = await this.memory.ask(orgId, 'changes', () => this.figures.changeMarks(orgId), LOOK_EVERY_MS / 2);
     return `${mayReadWebhooks ? marks.endpoints : ''} ${mayReadSettings ? marks.chats : ''}`;
   }
 }

@@ -1,6 +1,6 @@
 import type { EndpointId } from '#libs/domain';
 import type {
-  AttemptCounts,
+  AttemptTotals,
   Buckets,
   EndpointRecord,
   EventCounts,
@@ -21,7 +21,7 @@ export interface OverviewFigures {
   readonly endpoints: readonly EndpointRecord[];
   readonly recent: ReadonlyMap<EndpointId, RecentDeliveries>;
   readonly events: EventCounts;
-  readonly attempts: readonly AttemptCounts[];
+  readonly attempts: readonly AttemptTotals[];
   readonly outcomes: Outcomes;
   readonly latency: PushLatency;
 }
@@ -49,10 +49,10 @@ export function overviewJson(figures: OverviewFigures) {
   };
 }
 
-/** Adds up the attempts of all endpoints in each bucket. */
+/** Adds up the attempts in each bucket. */
 function sumByBucket(
-  attempts: readonly AttemptCounts[],
-  count: (counts: AttemptCounts) => number,
+  attempts: readonly AttemptTotals[],
+  count: (counts: AttemptTotals) => number,
 ): ReadonlyMap<number, number> {
   const sums = new Map<number, number>();
   for (const counts of attempts) sums.set(counts.bucket, (sums.get(counts.bucket) ?? 0) + count(counts));

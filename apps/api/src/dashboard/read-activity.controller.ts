@@ -9,6 +9,7 @@ import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { activityBuckets } from './activity-buckets.js';
 import { activityJson, type ActivityJson } from './activity.presenter.js';
+import { countedInTime } from './counted-in-time.js';
 import { ShortMemory } from './short-memory.js';
 import { WindowCounts } from './window-counts.js';
 
@@ -47,8 +48,9 @@ export class ReadActivityController {
   @RequireScope('webhooks:read')
   async read(@OrgOfKey() orgId: OrgId, @Query() query: unknown): Promise<{ readonly data: readonly ActivityJson[] }> {
     const wanted = parseActivityQuery(query);
-    const name = `activity ${orgId} ${wanted.hours} ${wanted.endpointId ?? ''}`;
-    return { data: await this.memory.ask(name, () => this.#activity(orgId, wanted)) };
+    const question = `activity ${wanted.hours} ${wanted.endpointId ?? ''}`;
+    const asking = this.memory.ask(orgId, question, () => this.#activity(orgId, wanted));
+    return { data: await countedInTime('hours', asking) };
   }
 
   async #activity(orgId: OrgId, { hours, endpointId }: ActivityQuery): Promise<readonly ActivityJson[]> {

@@ -7,6 +7,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { QueryParameters } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { minuteBuckets } from './activity-buckets.js';
+import { countedInTime } from './counted-in-time.js';
 import { overviewJson, type OverviewJson } from './overview.presenter.js';
 import { ProjectionLag } from './projection-lag.js';
 import { ShortMemory } from './short-memory.js';
@@ -42,7 +43,8 @@ export class ReadOverviewController {
   @RequireScope('webhooks:read')
   async read(@OrgOfKey() orgId: OrgId, @Query() query: unknown): Promise<{ readonly data: OverviewJson }> {
     const minutes = parseMinutes(query);
-    return { data: await this.memory.ask(`overview ${orgId} ${minutes}`, () => this.#overview(orgId, minutes)) };
+    const asking = this.memory.ask(orgId, `overview ${minutes}`, () => this.#overview(orgId, minutes));
+    return { data: await countedInTime('minutes', asking) };
   }
 
   async #overview(orgId: OrgId, minutes: number): Promise<OverviewJson> {
@@ -50,11 +52,11 @@ export class ReadOverviewController {
     const buckets = minuteBuckets(minutes, asOfMs);
     const [bounds, lagSeconds, endpoints, recent, events, attempts, outcomes, latency] = await Promise.all([
       this.feed.bounds(orgId, asOfMs),
-      this.memory.ask('lag', () => this.lag.seconds()),
+      this.memory.ask(null, 'lag', () => this.lag.seconds()),
       this.endpoints.list(orgId),
       this.health.recent(orgId, asOfMs),
       this.figures.eventCounts(orgId, buckets),
-      this.counts.attempts(orgId, buckets, asOfMs),
+      this.counts.attemptTotals(orgId, buckets, asOfMs),
       this.counts.outcomes(orgId, buckets.startMs, asOfMs),
       this.figures.pushLatency(orgId, new Date(buckets.startMs)),
     ]);

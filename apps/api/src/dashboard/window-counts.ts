@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EndpointId, OrgId } from '#libs/domain';
-import { DashboardFigures, type AttemptCounts, type Buckets, type Outcomes, type TimeRange } from '#libs/postgres';
+import {
+  DashboardFigures,
+  type AttemptCounts,
+  type AttemptTotals,
+  type Buckets,
+  type Outcomes,
+  type TimeRange,
+} from '#libs/postgres';
 import { ShortMemory } from './short-memory.js';
 
 /** Deliveries older than this have mostly ended and been projected. */
@@ -30,18 +37,25 @@ export class WindowCounts {
     nowMs: number,
     endpointId?: EndpointId,
   ): Promise<readonly AttemptCounts[]> {
-    const name = `attempts ${orgId} ${endpointId ?? ''} ${buckets.sizeMs}`;
-    const parts = await this.#count(name, buckets.startMs, nowMs, (range) =>
+    const name = `attempts ${endpointId ?? ''} ${buckets.sizeMs}`;
+    const parts = await this.#count(orgId, name, buckets.startMs, nowMs, (range) =>
       this.figures.attemptCounts(orgId, buckets, range, endpointId),
+    );
+    return parts.flat();
+  }
+
+  /** Counts attempts of all endpoints together. A bucket may come twice, too. */
+  async attemptTotals(orgId: OrgId, buckets: Buckets, nowMs: number): Promise<readonly AttemptTotals[]> {
+    const name = `attempts of all ${buckets.sizeMs}`;
+    const parts = await this.#count(orgId, name, buckets.startMs, nowMs, (range) =>
+      this.figures.attemptTotals(orgId, buckets, range),
     );
     return parts.flat();
   }
 
   /** Counts the outcomes of deliveries whose events were appended since `sinceMs`. */
   async outcomes(orgId: OrgId, sinceMs: number, nowMs: number): Promise<Outcomes> {
-    const parts = await this.#count(`outcomes ${orgId}`, sinceMs, nowMs, (range) =>
-      this.figures.outcomes(orgId, range),
-    );
+    const parts = await this.#count(orgId, 'outcomes', sinceMs, nowMs, (range) => this.figures.outcomes(orgId, range));
     return {
       delivered: parts.reduce((sum, { delivered }) => sum + delivered, 0),
       failed: parts.reduce((sum, { failed }) => sum + failed, 0),
@@ -50,6 +64,7 @@ export class WindowCounts {
   }
 
   async #count<T>(
+    orgId: OrgId,
     name: string,
     fromMs: number,
     nowMs: number,
@@ -58,6 +73,7 @@ export class WindowCounts {
     const settledMs = Math.floor((nowMs - SETTLED_AFTER_MS) / STEP_MS) * STEP_MS;
     if (settledMs <= fromMs) return [await count({ fromMs, untilMs: null })];
     const settled = this.memory.ask(
+      orgId,
       `${name} ${fromMs} ${settledMs}`,
       () => count({ fromMs, untilMs: settledMs }),
       SETTLED_REMEMBERED_MS,

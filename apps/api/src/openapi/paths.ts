@@ -636,12 +636,16 @@ const session: JsonObject = {
   }),
 };
 
+const FIGURES_AGE =
+  'An answer is reused for 2 s. Its attempts and outcomes from more than 5 minutes ago are counted once a minute. If a ' +
+  'window has too much to count within 5 s, the answer is 422: ask for a shorter one.';
+
 const overview: JsonObject = {
   get: operation('get', {
     id: 'readOverview',
     tag: DASHBOARD,
     summary: 'Read the figures of the organization',
-    description: 'May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.',
+    description: FIGURES_AGE,
     scope: 'webhooks:read',
     parameters: [
       queryParameter('minutes', 'How far to look back.', { type: 'integer', minimum: 5, maximum: 1_440, default: 60 }),
@@ -655,7 +659,7 @@ const activity: JsonObject = {
     id: 'readActivity',
     tag: DASHBOARD,
     summary: 'Read the pushes of endpoints over time',
-    description: 'May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.',
+    description: FIGURES_AGE,
     scope: 'webhooks:read',
     parameters: [
       queryParameter('hours', 'How far to look back.', { type: 'integer', minimum: 1, maximum: 720, default: 24 }),

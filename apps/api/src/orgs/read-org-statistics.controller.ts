@@ -41,13 +41,13 @@ export class ReadOrgStatisticsController {
     const parameters = new QueryParameters(query, ['days']);
     const days = parameters.integer('days', 1, MAX_DAYS) ?? DEFAULT_DAYS;
     parameters.throwIfAny();
-    return { data: await this.memory.ask(`statistics ${orgId} ${days}`, () => this.#read(orgId, days), REMEMBERED_MS) };
+    return { data: await this.memory.ask(orgId, `statistics ${days}`, () => this.#read(orgId, days), REMEMBERED_MS) };
   }
 
   async #read(orgId: OrgId, count: number) {
     const asOfMs = this.clock.now();
     const { startMs } = bucketsUntil(asOfMs, DAY_MS, count);
-    const lagSeconds = await this.memory.ask('lag', () => this.lag.seconds());
+    const lagSeconds = await this.memory.ask(null, 'lag', () => this.lag.seconds());
     const [bounds, endpoints, recent, pending, days] = await Promise.all([
       this.feed.bounds(orgId, asOfMs),
       this.endpoints.list(orgId),

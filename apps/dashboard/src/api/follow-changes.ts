@@ -1,13 +1,19 @@
-import type { QueryClient } from '@tanstack/react-query';
+import type { Query, QueryClient } from '@tanstack/react-query';
+import { ApiProblem } from './api-problem.js';
 import { openEventStream } from './event-source.js';
 import type { EventStream } from './event-stream.js';
 import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
+import { refresh } from './refresh.js';
+import { browserClock } from '../time/clock.js';
 
 const REOPEN_MS = 5_000;
 /** The service sends something every 18 s. A stream that is silent for longer is dead, although nobody has closed it. */
 const SILENT_MS = 20_000;
 /** A busy log moves many times a second. The figures follow at most this often. */
 const FIGURES_EVERY_MS = 2_500;
+/** With more endpoints, their activity follows changes at most so often. */
+const MANY_ENDPOINTS = 300;
+const LARGE_EVERY_MS = 30_000;
 
 /** The ids of what is being deleted. Until its page is left, a request for it would find nothing. */
 const leaving = new Set<unknown>();
@@ -18,10 +24,28 @@ export function reportLeaving(id: string, isLeaving: boolean): void {
   else leaving.delete(id);
 }
 
+/** Whether a query was refused, such as a window with too much to count. It would be refused again, after a long count. */
+function isRefused({ state: { error } }: Query): boolean {
+  return error instanceof ApiProblem && error.status === 422;
+}
+
+/**
+ * Whether a query has the activity of very many endpoints from a moment ago. It is megabytes, and a change of any endpoint
+ * would request all of it.
+ */
+function isLargeAndNew({ queryKey, state: { data, dataUpdatedAt } }: Query): boolean {
+  const isLarge = queryKey[0] === 'activity' && Array.isArray(data) && data.length > MANY_ENDPOINTS;
+  return isLarge && browserClock.now() - dataUpdatedAt < LARGE_EVERY_MS;
+}
+
 /** Requests everything again that is shown and may have changed. */
 function refreshLive(queries: QueryClient): void {
-  void queries.invalidateQueries({
-    predicate: ({ meta, queryKey }) => meta?.['isLive'] === true && !queryKey.some((part) => leaving.has(part)),
+  refresh(queries, {
+    predicate: (query) =>
+      query.meta?.['isLive'] === true &&
+      !isRefused(query) &&
+      !isLargeAndNew(query) &&
+      !query.queryKey.some((part) => leaving.has(part)),
   });
 }
 
@@ -44,7 +68,7 @@ export function followChanges(queries: QueryClient): () => void {
   const followFigures = () => {
     figures ??= setTimeout(() => {
       figures = undefined;
-      void queries.invalidateQueries({ queryKey: ['overview'] });
+      refresh(queries, { queryKey: ['overview'], predicate: (query) => !isRefused(query) });
     }, FIGURES_EVERY_MS);
   };
   const close = () => {

@@ -652,7 +652,7 @@ export interface paths {
         };
         /**
          * Read the figures of the organization
-         * @description May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.
+         * @description An answer is reused for 2 s. Its attempts and outcomes from more than 5 minutes ago are counted once a minute. If a window has too much to count within 5 s, the answer is 422: ask for a shorter one.
          *
          *     Scope: `webhooks:read`.
          */
@@ -674,7 +674,7 @@ export interface paths {
         };
         /**
          * Read the pushes of endpoints over time
-         * @description May be 2 s old. Attempts and outcomes from more than 5 minutes ago may be 1 minute old.
+         * @description An answer is reused for 2 s. Its attempts and outcomes from more than 5 minutes ago are counted once a minute. If a window has too much to count within 5 s, the answer is 422: ask for a shorter one.
          *
          *     Scope: `webhooks:read`.
          */

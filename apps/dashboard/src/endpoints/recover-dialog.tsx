@@ -14,7 +14,6 @@ import { CancelButton, Dialog } from '../ui/dialog.js';
 import { Checkbox, Radio, TextField } from '../ui/field.js';
 import { FailureNotice, Notice } from '../ui/notice.js';
 import { Skeleton } from '../ui/skeleton.js';
-import { Time } from '../ui/time.js';
 import { toastFailure } from '../ui/toast-queue.js';
 import { recover, recovery, stopRecovery, useChangeEndpoint, useRecover, useTestEndpoint } from './endpoint-changes.js';
 import { recoveryOutcome } from './recovery-outcome.js';
@@ -69,7 +68,7 @@ interface RecoverDialogProps {
  */
 export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps) {
   const [reach, setReach] = useState<ReachDraft>(() => ({
-    kind: fromSeq === undefined ? 'last-success' : 'seq',
+    kind: fromSeq === undefined ? 'everything' : 'seq',
     since: localInput(browserClock.now() - DAY_MS),
     until: '',
     seq: fromSeq === undefined ? '' : String(fromSeq),
@@ -77,10 +76,8 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   const [kinds, setKinds] = useState<ReadonlySet<Kind>>(() => new Set(['failed', 'missed']));
   const [isTestedFirst, setTestedFirst] = useState(true);
   const [phase, setPhase] = useState<Phase>({ kind: 'choosing' });
-  // A success during the recovery must not change what it covers.
-  const [lastSuccess] = useState(endpoint.health.last_success_at ?? endpoint.created_at);
   const settledReach = useSettled(reach, SETTLE_MS);
-  const parsed = parseReach(settledReach, lastSuccess);
+  const parsed = parseReach(settledReach);
   const counts = useCounts(endpoint.id, parsed.kind === 'ok' ? parsed.range : undefined);
   const { act, error: actError } = useRecovery(endpoint, setPhase);
   // Missed events were never sent, so they are among those.
@@ -88,6 +85,8 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
     (kind) => kinds.has(kind) && !(kind === 'missed' && kinds.has('never_sent')),
   );
   const total = wanted.reduce((sum, kind) => sum + (counts[kind].data?.matched ?? 0), 0);
+  // A count gives up after a while. What it has not looked at may have something.
+  const isEmpty = total === 0 && wanted.every((kind) => counts[kind].data?.complete !== false);
   const isCounted =
     parsed.kind === 'ok' && settledReach === reach && wanted.every((kind) => counts[kind].data !== undefined);
   const failure = actError ?? counts.failed.error ?? counts.missed.error ?? counts.never_sent.error;
@@ -95,7 +94,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
   // The test may need the endpoint enabled for a moment. Until it is over, the dialog says what it will do.
   const [wasActive, setWasActive] = useState(endpoint.is_active);
   const isActive = isBusy ? wasActive : endpoint.is_active;
-  const verb = isActive ? 'Recover' : total > 0 ? 'Enable and recover' : 'Enable';
+  const verb = isActive ? 'Recover' : isEmpty ? 'Enable' : 'Enable and recover';
 
   if (phase.kind === 'sent') {
     return <Outcome endpointId={endpoint.id} sent={phase} onClose={onClose} />;
@@ -119,14 +118,14 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
             look="solid"
             icon="recover"
             busy={isBusy}
-            disabled={!isCounted || (total === 0 && isActive)}
+            disabled={!isCounted || (isEmpty && isActive)}
             onClick={() => {
               if (parsed.kind !== 'ok') return;
               const { range } = parsed;
               setWasActive(endpoint.is_active);
               const isDefault = wanted.length === 2 && !kinds.has('never_sent');
               const bodies = isDefault ? [range] : wanted.map((status) => ({ ...range, status }));
-              void act({ bodies, total, isTestedFirst });
+              void act({ bodies: isEmpty ? [] : bodies, total, isTestedFirst });
             }}
           >
             {phase.kind === 'testing' ? 'Testing …' : total > 0 ? `${verb} ${wholeNumber(total)}` : verb}
@@ -134,13 +133,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
         </>
       }
     >
-      <ReachPicker
-        reach={reach}
-        wrong={parsed.kind === 'wrong' ? parsed : undefined}
-        lastSuccess={lastSuccess}
-        hasSucceeded={endpoint.health.last_success_at !== null}
-        onChange={setReach}
-      />
+      <ReachPicker reach={reach} wrong={parsed.kind === 'wrong' ? parsed : undefined} onChange={setReach} />
       <fieldset className="stack-tight">
         <legend className="legend">What</legend>
         {KINDS.map(({ kind, text, hint }) => (
@@ -188,12 +181,10 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
 interface ReachPickerProps {
   readonly reach: ReachDraft;
   readonly wrong: { readonly field: 'since' | 'until' | 'seq'; readonly reason: string } | undefined;
-  readonly lastSuccess: string;
-  readonly hasSucceeded: boolean;
   readonly onChange: (reach: ReachDraft) => void;
 }
 
-function ReachPicker({ reach, wrong, lastSuccess, hasSucceeded, onChange }: ReachPickerProps) {
+function ReachPicker({ reach, wrong, onChange }: ReachPickerProps) {
   const radio = (kind: ReachDraft['kind']) => ({
     name: 'reach',
     checked: reach.kind === kind,
@@ -205,9 +196,7 @@ function ReachPicker({ reach, wrong, lastSuccess, hasSucceeded, onChange }: Reac
   return (
     <fieldset className="stack-tight">
       <legend className="legend">How far back</legend>
-      <Radio {...radio('last-success')}>
-        {hasSucceeded ? 'Since the last success' : 'Since it was created'} (<Time iso={lastSuccess} />)
-      </Radio>
+      <Radio {...radio('everything')}>Everything that is still kept</Radio>
       <Radio {...radio('time')}>Between two times</Radio>
       {reach.kind === 'time' && (
         <div className="columns-2 recover-detail">
@@ -240,7 +229,6 @@ function ReachPicker({ reach, wrong, lastSuccess, hasSucceeded, onChange }: Reac
           />
         </div>
       )}
-      <Radio {...radio('everything')}>Everything that is still kept</Radio>
     </fieldset>
   );
 }
@@ -314,7 +302,7 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         await changing.mutateAsync({ is_active: true });
         isEnabledHere = true;
       }
-      if (isTestedFirst && total > 0) {
+      if (isTestedFirst && bodies.length > 0) {
         setPhase({ kind: 'testing' });
         const { id } = await testing.mutateAsync();
         const test = await tested(queries, endpoint.id, id, isClosed);
@@ -326,7 +314,7 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         setPhase({ kind: 'sending' });
       }
       const recoveries: string[] = [];
-      for (const body of total > 0 ? bodies : []) {
+      for (const body of bodies) {
         isAsked = true;
         const { id } = await recovering.mutateAsync(body);
         isEnabledHere = false;
@@ -400,9 +388,9 @@ function Outcome({
     <Dialog
       open
       onClose={onClose}
-      title={counted === 0 ? 'Endpoint enabled' : isRunning ? 'Recovering' : 'Recovery ended'}
+      title={ids.length === 0 ? 'Endpoint enabled' : isRunning ? 'Recovering' : 'Recovery ended'}
       description={
-        counted === 0
+        ids.length === 0
           ? undefined
           : isRunning
             ? 'It continues when you close this.'
@@ -421,7 +409,7 @@ function Outcome({
         </>
       }
     >
-      {counted > 0 && (
+      {ids.length > 0 && (
         <div className="stack-tight">
           <progress className="recover-progress" max={total} value={scheduled} aria-label="Scheduled" />
           <p role="status">{text}</p>

@@ -1,6 +1,6 @@
 /** How far back a recovery reaches, as the dialog holds it. */
 export interface ReachDraft {
-  readonly kind: 'last-success' | 'time' | 'seq' | 'everything';
+  readonly kind: 'everything' | 'time' | 'seq';
   /** Local times, as `datetime-local` has them; an empty `until` has no end. */
   readonly since: string;
   readonly until: string;
@@ -15,10 +15,8 @@ type ParsedReach =
   | { readonly kind: 'wrong'; readonly field: 'since' | 'until' | 'seq'; readonly reason: string };
 
 /** Returns the range for the api, or which field is wrong. */
-export function parseReach({ kind, since, until, seq }: ReachDraft, lastSuccess: string): ParsedReach {
+export function parseReach({ kind, since, until, seq }: ReachDraft): ParsedReach {
   switch (kind) {
-    case 'last-success':
-      return { kind: 'ok', range: { since: lastSuccess } };
     case 'everything':
       return { kind: 'ok', range: { since_seq: 0 } };
     case 'seq': {

@@ -11,6 +11,7 @@ import { useSession } from '../session/use-session.js';
 import { Card } from '../ui/card.js';
 import { isolated, Name } from '../ui/name.js';
 import { FailureNotice } from '../ui/notice.js';
+import { ShowMore } from '../ui/show-more.js';
 import { SkeletonBlock } from '../ui/skeleton.js';
 import { HealthBadge } from '../ui/status-badge.js';
 import { matchesText } from './matches-text.js';
@@ -49,7 +50,7 @@ export function FoundText({ text, nothing }: FoundTextProps) {
       )}
       {matching.length > 0 && (
         <Card title="Endpoints" note={`With “${isolated(text)}” in the name, the description or the URL`} flush>
-          <EndpointMatches endpoints={matching} />
+          <ShowMore items={matching}>{(shown) => <EndpointMatches endpoints={shown} />}</ShowMore>
         </Card>
       )}
     </>

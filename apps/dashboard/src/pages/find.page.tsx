@@ -7,7 +7,9 @@ import { EndpointLink } from '../find/endpoint-link.js';
 import { FoundText } from '../find/found-text.js';
 import { foundName } from '../find/found-name.js';
 import { RecoveryTable } from '../recoveries/recovery-table.js';
+import { useLack } from '../session/use-session.js';
 import { SearchBox } from '../shell/search-box.js';
+import { ButtonLink } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { isolated } from '../ui/name.js';
 import { EmptyState, FailureNotice } from '../ui/notice.js';
@@ -22,7 +24,9 @@ export function FindPage() {
   const name = foundName(q);
   switch (name.kind) {
     case 'seq':
-      return <Navigate to="/events" search={{ seq: name.seq, from: name.seq }} replace />;
+      return <ToEvent seq={name.seq} />;
+    case 'number':
+      return <FindNumber {...name} />;
     case 'endpoint':
       return <Navigate to="/endpoints/$endpointId" params={{ endpointId: name.id }} replace />;
     case 'event':
@@ -57,8 +61,28 @@ export function FindPage() {
 function FindEvent({ id }: { readonly id: string }) {
   const { data: found, error, refetch } = useQuery({ ...eventQuery(id), refetchInterval: false });
   if (found === undefined) return <Searching {...{ error, refetch }} missing={`There is no event ${id}`} />;
-  const { seq } = found.envelope;
+  return <ToEvent seq={found.envelope.seq} />;
+}
+
+function ToEvent({ seq }: { readonly seq: number }) {
   return <Navigate to="/events" search={{ seq, from: seq }} replace />;
+}
+
+/** A number may be the id of a chat, or be in the name or URL of an endpoint. Otherwise it leads to the event. */
+function FindNumber({ seq, text }: { readonly seq: number; readonly text: string }) {
+  const lack = useLack('events:read');
+  return (
+    <>
+      <Title
+        actions={
+          <ButtonLink icon="events" to="/events" search={{ seq, from: seq }} reason={lack}>
+            Event #{seq}
+          </ButtonLink>
+        }
+      />
+      <FoundText text={text} nothing={<ToEvent seq={seq} />} />
+    </>
+  );
 }
 
 function FindDelivery({ id }: { readonly id: string }) {
@@ -103,8 +127,14 @@ function Searching({
   );
 }
 
-function Title() {
-  return <PageHeader title="Find" note="By an id, by the seq of an event, or by the name or URL of an endpoint." />;
+function Title({ actions }: { readonly actions?: ReactNode }) {
+  return (
+    <PageHeader
+      title="Find"
+      note="By an id, by the seq of an event, or by the name or URL of an endpoint."
+      actions={actions}
+    />
+  );
 }
 
 function Frame({ children }: { readonly children: ReactNode }) {

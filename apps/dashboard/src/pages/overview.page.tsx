@@ -38,13 +38,19 @@ export function OverviewPage() {
   const minutes = chosen ?? fittingWindow(totalsOf(hour), 1, [15, 60]);
   const { data: overview, error, refetch } = useQuery(overviewQuery(minutes));
   const { data: endpoints, error: endpointsError, refetch: refetchEndpoints } = useQuery(endpointsQuery());
-  const { data: activity, error: activityError, refetch: refetchActivity } = useQuery(activityQuery(24));
-  const failure = error ?? endpointsError ?? activityError;
+  const {
+    data: activity,
+    error: activityError,
+    isFetched: isActivityAsked,
+    refetch: refetchActivity,
+  } = useQuery(activityQuery(24));
+  const failure = error ?? endpointsError;
   const retry = () => {
     for (const again of [refetch, refetchEndpoints, refetchActivity]) void again();
   };
-  // All at once, so that nothing moves when the next part comes.
-  const isLoading = overview === undefined || endpoints === undefined || activity === undefined;
+  // All at once, so that nothing moves when the next part comes. Without the activity, only the small charts are missing.
+  const isActivityAwaited = activity === undefined && !isActivityAsked;
+  const isLoading = overview === undefined || endpoints === undefined || isActivityAwaited;
   return (
     <>
       <PageHeader
@@ -70,6 +76,9 @@ export function OverviewPage() {
           <Attention endpoints={endpoints} activity={activity} />
           <Figures overview={overview} />
           <ChartCard overview={overview} />
+          {activity === undefined && activityError !== null && (
+            <FailureNotice error={activityError} onRetry={() => void refetchActivity()} />
+          )}
           <div className="columns-main">
             <EndpointsCard endpoints={endpoints} activity={activity} />
             <OutcomesCard overview={overview} />
@@ -223,7 +232,8 @@ function OutcomesCard({ overview }: { readonly overview: Overview }) {
 
 interface EndpointsCardProps {
   readonly endpoints: readonly Endpoint[];
-  readonly activity: readonly Activity[];
+  /** `undefined` if it could not be read. */
+  readonly activity: readonly Activity[] | undefined;
 }
 
 function EndpointsCard({ endpoints, activity }: EndpointsCardProps) {

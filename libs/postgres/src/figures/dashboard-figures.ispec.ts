@@ -10,7 +10,7 @@ import {
   type WaitedFor,
 } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
-import { DashboardFigures, type Buckets } from './dashboard-figures.js';
+import { DashboardFigures, TooMuchToCountError, type Buckets } from './dashboard-figures.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { FeedProjection } from '../projections/feed-projection.js';
@@ -183,6 +183,19 @@ describe('attempts per bucket', () => {
     );
     expect(await figures.attemptCounts(orgId, buckets(), SINCE_START, other)).toHaveLength(1);
     expect(await figures.attemptCounts(anOrgId(), buckets(), SINCE_START, other)).toEqual([]);
+    const halves = buckets({ sizeMs: 10 * MINUTE_MS, count: 2 });
+    expect((await figures.attemptTotals(orgId, halves, SINCE_START)).toSorted((a, b) => a.bucket - b.bucket)).toEqual([
+      { bucket: 0, delivered: 2, failed: 1 },
+      { bucket: 1, delivered: 0, failed: 1 },
+    ]);
+    expect(await figures.attemptTotals(anOrgId(), halves, SINCE_START)).toEqual([]);
+  });
+
+  it('are given up if counting takes longer than 5 s', async () => {
+    await store.transaction(async (runner) => {
+      await runner.query('lock table delivery_attempts in access exclusive mode');
+      await expect(figures.attemptTotals(orgId, buckets(), SINCE_START)).rejects.toThrow(TooMuchToCountError);
+    });
   });
 });
 

@@ -1,8 +1,8 @@
 import type { QueryRunner } from 'typeorm';
-import { GaplessError, type OrgId } from '#libs/domain';
+import type { OrgId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 import { pendingOf } from '../deliveries/pending-of.js';
-import { DashboardFigures } from '../figures/dashboard-figures.js';
+import { DashboardFigures, TooMuchToCountError } from '../figures/dashboard-figures.js';
 
 const DAY_MS = 86_400_000;
 
@@ -142,7 +142,7 @@ export class OrgStatistics {
     if (!hasTime()) return null;
     const untilMs = startMs + DAY_MS;
     try {
-      const counts = await this.#figures.attemptCounts(
+      const counts = await this.#figures.attemptTotals(
         orgId,
         { startMs, sizeMs: DAY_MS, count: 1 },
         { fromMs: startMs, untilMs },
@@ -154,7 +154,7 @@ export class OrgStatistics {
       if (untilMs <= settledMs) await this.#store(orgId, startMs, attempts);
       return attempts;
     } catch (error) {
-      if (error instanceof GaplessError && error.code === 'unavailable') return null;
+      if (error instanceof TooMuchToCountError) return null;
       throw error;
     }
   }

@@ -23,6 +23,14 @@ describe('the delivery settings of the form', () => {
     });
   });
 
+  it.each(['20/s', '1,5', 'ten', '1e999', 'Infinity', 'NaN'])(
+    'send %j as it is, because it must not remove a limit',
+    (text) => {
+      const change = deliveryChange({ ...deliveryDraft(SHOWN), maxPerSecond: text, maxInFlight: text }, SHOWN);
+      expect(JSON.parse(JSON.stringify(change))).toEqual({ max_per_second: text, max_in_flight: text });
+    },
+  );
+
   it('change the order and the events of a request together', () => {
     const draft = deliveryDraft(USUAL_DELIVERY);
     expect(deliveryChange({ ...draft, orderedBy: 'subject', batch: '250' }, USUAL_DELIVERY)).toEqual({

@@ -171,9 +171,11 @@ function urgentOf({ urgency, urgentTypes }: DeliveryDraft): Endpoint['urgent'] {
   return urgency === 'none' ? [] : ([...urgentTypes] as Endpoint['urgent']);
 }
 
-/** The api says what is wrong with a text that is not a number. */
+/** A text that is not a number is sent as it is, and the api says what is wrong with it. In JSON, NaN would be `null`: no limit. */
 function limitOf(text: string): number | null {
-  return text.trim() === '' ? null : Number(text);
+  if (text.trim() === '') return null;
+  const limit = Number(text);
+  return Number.isFinite(limit) ? limit : (text as unknown as number);
 }
 
 function headersOf(text: string): Record<string, string | null> {

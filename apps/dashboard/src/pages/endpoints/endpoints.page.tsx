@@ -17,6 +17,7 @@ import { LoadingRows } from '../../ui/loading-card.js';
 import { Name } from '../../ui/name.js';
 import { EmptyState } from '../../ui/notice.js';
 import { PageHeader } from '../../ui/page-header.js';
+import { ShowMore } from '../../ui/show-more.js';
 import { HealthBadge, healthText } from '../../ui/status-badge.js';
 import { Ago } from '../../ui/time.js';
 import './endpoints.css';
@@ -57,7 +58,7 @@ export function EndpointsPage() {
             <>
               {(isFiltered || endpoints.length >= FILTERED_FROM) && <Filters filter={filter} onFilter={go} />}
               {listed.length > 0 ? (
-                <EndpointTable endpoints={listed} activity={activity} />
+                <ShowMore items={listed}>{(shown) => <EndpointTable endpoints={shown} activity={activity} />}</ShowMore>
               ) : (
                 <EmptyState
                   icon="search"
