@@ -25,7 +25,12 @@ let suite: DeliverySuite;
 let app: GaplessApp;
 
 beforeAll(async () => {
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '200ms', MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2' });
+  suite = await DeliverySuite.start({
+    RETRY_SCHEDULE: '200ms',
+    // A push is held while other things are done, for longer than a busy machine takes to show them.
+    DELIVERY_TIMEOUT: '60s',
+    MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2',
+  });
   ({ app } = suite);
 });
 
