@@ -192,7 +192,11 @@ describe('auth of the kind oauth2', () => {
     await to.operator.emit(...eventsOf(1));
     const [delivery] = await allDelivered(to, 1);
     await to.operator.change(to.endpoint.id, { is_active: false, auth: { ...CLIENT, token_url: `${server.url}/new` } });
-    await to.operator.emit(...eventsOf(1));
+    const [id] = await to.operator.emit(...eventsOf(1));
+    // Once it is in the log, the endpoint was inactive when it came.
+    await eventually(async () => {
+      expect((await to.operator.api.request('GET', `/external/events/${id!}`)).status).toBe(200);
+    });
     const replay = `/external/webhooks/${to.endpoint.id}/deliveries/${delivery!.id}/replay`;
     expect(await to.operator.refusal('POST', replay)).toMatchObject({ status: 409, code: 'endpoint_inactive' });
     await to.operator.change(to.endpoint.id, { is_active: true });
