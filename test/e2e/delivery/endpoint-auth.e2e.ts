@@ -42,14 +42,11 @@ const eventsOf = (count: number) => Array.from({ length: count }, () => ({ event
 
 /** Waits until all deliveries of the endpoint are delivered. */
 async function allDelivered({ operator, endpoint }: Subscribed, count: number) {
-  return eventually(
-    async () => {
-      const found = await operator.deliveries(endpoint.id);
-      expect(found.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 'delivered'));
-      return found;
-    },
-    { timeoutMs: 30_000 },
-  );
+  return eventually(async () => {
+    const found = await operator.deliveries(endpoint.id);
+    expect(found.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 'delivered'));
+    return found;
+  });
 }
 
 /** The credentials of the pushes, in the order of their arrival. */
