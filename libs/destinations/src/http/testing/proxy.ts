@@ -23,12 +23,7 @@ export interface ProxyOptions {
 }
 
 /** Starts a proxy on a loopback port. The system gives the port to nobody while the proxy is away. */
-export async function startProxy({
-  port,
-  tls,
-  refuse,
-  answersOthers = true,
-}: ProxyOptions = {}): Promise<TestProxy> {
+export async function startProxy({ port, tls, refuse, answersOthers = true }: ProxyOptions = {}): Promise<TestProxy> {
   const asked: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   const sockets = new Set<Socket>();
