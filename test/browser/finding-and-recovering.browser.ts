@@ -12,7 +12,7 @@ import { holdAnswers } from './support/hold-answers.js';
 import type { Visitor } from './support/visitor.js';
 
 /** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
-const ENVIRONMENT = { RETRY_SCHEDULE: '100ms,60s', AUTO_DISABLE_AFTER: '10000' };
+const ENVIRONMENT = { RETRY_SCHEDULE: '100ms,1h', AUTO_DISABLE_AFTER: '10000' };
 const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?' } };
 
 let desk: FrontDesk;

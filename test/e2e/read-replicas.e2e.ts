@@ -17,7 +17,6 @@ import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 
 const EVENTS = 120;
-const PATIENCE = { timeoutMs: 40_000 };
 
 let servers: ReplicatedPostgres;
 let standby: Standby;
@@ -53,7 +52,7 @@ async function emit(count: number): Promise<void> {
   await api.emit(oneTo(count).map((n) => ({ event: 'ticket.created', data: { n, text: 'ä"\\' } })));
   await eventually(async () => {
     expect(await api.feed()).toHaveLength(before + count);
-  }, PATIENCE);
+  });
 }
 
 async function readiness() {
@@ -66,14 +65,14 @@ async function untilItServes(): Promise<void> {
   await eventually(async () => {
     expect(await readiness()).toEqual({ code: 200, part: { status: 'ready' } });
     expect(valueOf(await scrape(withReplica.url), 'gapless_replica_up', { server })).toBe(1);
-  }, PATIENCE);
+  });
 }
 
 async function untilLeftOut(): Promise<void> {
   await eventually(async () => {
     expect(await readiness()).toEqual({ code: 200, part: expect.objectContaining({ status: 'degraded' }) });
     expect(valueOf(await scrape(withReplica.url), 'gapless_replica_up', { server })).toBe(0);
-  }, PATIENCE);
+  });
 }
 
 async function readsOf(outcome: string): Promise<number> {
@@ -107,7 +106,7 @@ describe('the feed with a replica', () => {
       const before = await readsOf('served');
       await expectSameAnswers();
       expect((await readsOf('served')) - before).toBeGreaterThanOrEqual(4);
-    }, PATIENCE);
+    });
     expect(valueOf(await scrape(without.url), 'gapless_replica_reads_total')).toBeUndefined();
   });
 

@@ -16,8 +16,8 @@ import { API_HTTP } from '../support/stages.js';
 type Fate = 'delivered' | 'refused' | 'unanswered';
 const FATES: readonly Fate[] = ['delivered', 'refused', 'unanswered'];
 
-/** Longer than an orderly stop waits for what is unanswered, so that the retries are due after the restart. */
-const RETRY_AFTER_MS = 6_000;
+/** Far longer than an orderly stop waits for what is unanswered, so that the retries are due after the restart. */
+const RETRY_AFTER_MS = 15_000;
 const EVENTS = 30;
 
 function fateOf(push: Received): Fate {

@@ -349,7 +349,8 @@ describe('rebuild', () => {
         stdio: 'ignore',
       });
       await eventually(async () => {
-        const waiting = `select 1 from pg_locks where relation = 'projection_offsets'::regclass and not granted`;
+        const waiting = `select 1 from pg_locks where relation = 'projection_offsets'::regclass and not granted
+          and database = (select oid from pg_database where datname = current_database())`;
         expect(await store.query(waiting)).toHaveLength(1);
       });
       await expect(rebuild(gapless.environment)).rejects.toThrow('Another move, rebuild or repair is under way');

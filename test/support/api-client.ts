@@ -1,3 +1,5 @@
+import { PATIENCE_MS } from './infrastructure/eventually.js';
+
 /** An event as a product service submits it. */
 export interface Submission {
   readonly id?: string;
@@ -35,9 +37,6 @@ export interface Answer {
   readonly headers: Headers;
   readonly text: string;
 }
-
-/** Nobody waits longer for an answer; a test that does has found something out. */
-const PATIENCE_MS = 30_000;
 
 /** Speaks to the api over HTTP as its users do. */
 export class ApiClient {

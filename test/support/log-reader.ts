@@ -74,14 +74,14 @@ export async function readTopic(brokers: string, topic: string): Promise<readonl
   await admin.connect();
   try {
     // A broker that has just started does not know yet what it leads.
-    const offsets = await eventually(() => admin.fetchTopicOffsets(topic), { timeoutMs: 30_000 });
+    const offsets = await eventually(() => admin.fetchTopicOffsets(topic));
     const ends = new Map(
       offsets.filter(({ low, high }) => Number(low) < Number(high)).map((end) => [end.partition, Number(end.high)]),
     );
     if (ends.size === 0) return [];
     // A broker that has just started may still be loading what it knows of groups. Each try has a group of its own, since
     // the broker may count the member of the try before it among a group for a while; it forgets empty groups by itself.
-    return await eventually(() => readTo(kafka, `test-reader-${randomUUID()}`, topic, ends), { timeoutMs: 10_000 });
+    return await eventually(() => readTo(kafka, `test-reader-${randomUUID()}`, topic, ends));
   } finally {
     await admin.disconnect();
   }

@@ -4,15 +4,13 @@ import { join, resolve } from 'node:path';
 import { it } from '@jest/globals';
 import { KAFKA_JARS } from '#libs/embedded-stack';
 import { goEnvironment, outsideClientPaths } from '../../scripts/outside-clients.mjs';
+import { PATIENCE_MS } from './infrastructure/eventually.js';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 const { kafkaTools, pythonPackages, pythonKafka, hadolint, kubernetesTools, kubernetesSchemas, mcpJudges } =
   outsideClientPaths(ROOT);
 
 export { mcpJudges as MCP_JUDGES };
-
-/** Long enough for a compiler on a busy machine. */
-const PATIENCE_MS = 50_000;
 
 /** Runs a program to its end. @returns what it wrote to standard output */
 export function runProgram(

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { eventually } from './infrastructure/eventually.js';
+import { eventually, PATIENCE_MS } from './infrastructure/eventually.js';
 import { freePort } from './free-port.js';
 import { ROOT } from './root.js';
 
@@ -25,7 +25,7 @@ function killRunning(): void {
 }
 
 /** A process that takes longer to say how it is stands still. */
-const PATIENCE_MS = 5_000;
+const ANSWERS_WITHIN_MS = 5_000;
 
 /** A line of a process' structured log. */
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -89,12 +89,12 @@ export async function aStageProcess(
     send(message) {
       if (child.connected) child.send(message, () => undefined);
     },
-    ready: (timeoutMs = 30_000) =>
+    ready: (timeoutMs = PATIENCE_MS) =>
       eventually(
         async () => {
           const end = child.exitCode ?? child.signalCode;
           if (end !== null) throw new Error(`${stage} ended with ${end}: ${JSON.stringify(log)}`);
-          const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
+          const response = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) }).catch(
             (cause: unknown) => {
               throw new Error(`${stage} does not answer`, { cause });
             },

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from './free-port.js';
 
 /** A way to a server that can be closed and opened again; nobody on it notices that it is one. */
 export interface TcpProxy {
@@ -56,9 +57,8 @@ export async function aTcpProxy(url: string): Promise<TcpProxy> {
     await closed;
   };
 
-  server = await listen(0);
-  const { port } = server.address() as AddressInfo;
-  await shut();
+  // The system gives it to nobody while the proxy is closed.
+  const port = await freePort();
   const way = new URL(url);
   way.hostname = '127.0.0.1';
   way.port = String(port);

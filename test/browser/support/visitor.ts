@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { PATIENCE_MS } from '../../support/infrastructure/eventually.js';
 
 /** How a visitor looks at the pages. */
 export interface View {
@@ -28,7 +29,7 @@ export class Visitor {
   ): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
     const page = await context.newPage();
-    page.setDefaultTimeout(40_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     return new Visitor(context, page, baseUrl);
   }
 

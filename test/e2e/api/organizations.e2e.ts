@@ -88,12 +88,20 @@ describe('an organization', () => {
       { ...by, ...posting('/api/v1/internal/events', { events: [{ ...events[0], org_id: orgId }] }) },
       202,
     );
-    const reader = await suite.aKey(orgId);
+    const again = await suite.aKey(orgId);
     await eventually(async () => {
-      const { text } = await suite.ask({ key: reader, method: 'GET', path: '/api/v1/external/events?since=3' });
+      const { text } = await suite.ask({ key: again, method: 'GET', path: '/api/v1/external/events?since=3' });
       expect((JSON.parse(text) as { data: { seq: number }[] }).data.map(({ seq }) => seq)).toEqual([4]);
     });
-    expect(receiver.received.length).toBe(pushed);
+    // An endpoint that is registered now gets the event after it, and shows that both were routed.
+    const hook = { url: `${receiver.url}/new`, events: ['ticket.created'] };
+    await suite.data({ key: again, ...posting(WEBHOOKS, hook) }, 201);
+    await suite.data({ key: again, ...posting('/api/v1/internal/events', { events: [events[0]] }) }, 202);
+    const later = () => receiver.received.slice(pushed);
+    await eventually(() => {
+      expect(later()).not.toEqual([]);
+    });
+    expect(later().map(({ path, headers }) => [path, headers['x-service-sequence']])).toEqual([['/hook/new', '5']]);
   });
 });
 

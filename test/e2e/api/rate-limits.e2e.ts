@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anOrgId } from '../../support/ids.js';
+import { eventually } from '../../support/infrastructure/eventually.js';
 import { ApiSuite, posting } from './support/api-suite.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
@@ -24,6 +26,14 @@ afterAll(async () => {
 
 const remaining = (header: unknown) => Number(/;r=(\d+)/.exec(String(header))?.[1]);
 
+/**
+ * Acts with a key that nobody has used, and again with another one if that fails: all of its requests have to fall into
+ * one window, which a busy machine may miss.
+ */
+function withinAWindow(orgId: OrgId, act: (key: string) => Promise<void>): Promise<void> {
+  return eventually(async () => act(await suite.aKey(orgId)), { timeoutMs: 20_000 });
+}
+
 const anEvent = { event: 'ticket.created', data: {} };
 const ingest = (count: number) => posting('/api/v1/internal/events', { events: Array(count).fill(anEvent) });
 
@@ -43,26 +53,28 @@ describe('the rate limit (contract 9)', () => {
   };
 
   it.each(OPERATIONS)('holds for $id, whether it is accepted or refused', async ({ id, ask }) => {
-    const key = await suite.aKey(named.orgId);
     const isIngest = id === 'ingestEvents';
-    const typesOf = () => suite.ask({ key, method: 'GET', path: '/api/v1/external/event-types' });
-    // At once: the window begins with the first one, and is short.
-    if (isIngest) await suite.ask({ key, ...ingest(EVENTS) });
-    else await Promise.all(Array.from({ length: BURST }, typesOf));
-    const answer = await suite.ask({ key, ...ask(named) });
-    expect([answer.status, remaining(answer.headers['ratelimit'])]).toEqual([429, 0]);
-    expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(2);
+    await withinAWindow(named.orgId, async (key) => {
+      const typesOf = () => suite.ask({ key, method: 'GET', path: '/api/v1/external/event-types' });
+      // At once: the window begins with the first one, and is short.
+      if (isIngest) await suite.ask({ key, ...ingest(EVENTS) });
+      else await Promise.all(Array.from({ length: BURST }, typesOf));
+      const answer = await suite.ask({ key, ...ask(named) });
+      expect([answer.status, remaining(answer.headers['ratelimit'])]).toEqual([429, 0]);
+      expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(2);
+    });
   });
 
   it('counts what is refused', async () => {
-    const key = await suite.aKey(anOrgId());
     const paths = ['webhooks/nonsense', 'webhooks?colour=red', 'events?since=x', 'api-keys'];
-    const left: number[] = [];
-    for (const path of paths) {
-      const answer = await suite.ask({ key, method: 'GET', path: `/api/v1/external/${path}` });
-      left.push(remaining(answer.headers['ratelimit']));
-    }
-    expect(left).toEqual([3, 2, 1, 0]);
+    await withinAWindow(anOrgId(), async (key) => {
+      const left: number[] = [];
+      for (const path of paths) {
+        const answer = await suite.ask({ key, method: 'GET', path: `/api/v1/external/${path}` });
+        left.push(remaining(answer.headers['ratelimit']));
+      }
+      expect(left).toEqual([3, 2, 1, 0]);
+    });
   });
 
   it('lets the key go on after the time of Retry-After', async () => {

@@ -42,14 +42,11 @@ const eventsOf = (count: number) => Array.from({ length: count }, () => ({ event
 
 /** Waits until all deliveries of the endpoint are delivered. */
 async function allDelivered({ operator, endpoint }: Subscribed, count: number) {
-  return eventually(
-    async () => {
-      const found = await operator.deliveries(endpoint.id);
-      expect(found.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 'delivered'));
-      return found;
-    },
-    { timeoutMs: 30_000 },
-  );
+  return eventually(async () => {
+    const found = await operator.deliveries(endpoint.id);
+    expect(found.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => 'delivered'));
+    return found;
+  });
 }
 
 /** The credentials of the pushes, in the order of their arrival. */
@@ -192,7 +189,11 @@ describe('auth of the kind oauth2', () => {
     await to.operator.emit(...eventsOf(1));
     const [delivery] = await allDelivered(to, 1);
     await to.operator.change(to.endpoint.id, { is_active: false, auth: { ...CLIENT, token_url: `${server.url}/new` } });
-    await to.operator.emit(...eventsOf(1));
+    const [id] = await to.operator.emit(...eventsOf(1));
+    // Once it is in the log, the endpoint was inactive when it came.
+    await eventually(async () => {
+      expect((await to.operator.api.request('GET', `/external/events/${id!}`)).status).toBe(200);
+    });
     const replay = `/external/webhooks/${to.endpoint.id}/deliveries/${delivery!.id}/replay`;
     expect(await to.operator.refusal('POST', replay)).toMatchObject({ status: 409, code: 'endpoint_inactive' });
     await to.operator.change(to.endpoint.id, { is_active: true });

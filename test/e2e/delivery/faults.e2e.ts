@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeCertificates } from '../../support/certificates.js';
+import { makeCertificates, type TestCertificates } from '../../support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../../../libs/destinations/src/http/testing/dns-server.js';
 import {
   startReceiver,
@@ -53,9 +53,12 @@ function memory(): number {
 }
 
 describe('an attempt that meets a fault is one failed attempt, recorded with its kind (contract 6.3)', () => {
+  let certificates: TestCertificates;
   let suite: DeliverySuite;
 
   beforeAll(async () => {
+    // It blocks this process, with the attempts of the other tests in it.
+    certificates = makeCertificates();
     suite = await DeliverySuite.start({ RETRY_SCHEDULE, DELIVERY_TIMEOUT: `${TIMEOUT_MS}ms` });
   });
 
@@ -117,12 +120,25 @@ describe('an attempt that meets a fault is one failed attempt, recorded with its
     expect(delivery.attempts_log[0]!.duration_ms).toBeLessThan(20_000);
   });
 
+  it.concurrent('when the answer comes too late, even if it is a 2xx (contract 9)', async () => {
+    const answerAfter = (ms: number) =>
+      aBrokenReceiver((socket) => {
+        setTimeout(() => socket.end('HTTP/1.1 200 OK\r\n\r\n'), ms);
+      });
+    const late = await attempted(suite, `http://127.0.0.1:${(await answerAfter(TIMEOUT_MS + 300)).port}/hook`);
+    expectOneFailure(late, /^timeout: /);
+    expect(late.attempts_log[0]!.duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS - 5);
+    const inTime = await attempted(suite, `http://127.0.0.1:${(await answerAfter(TIMEOUT_MS / 4)).port}/hook`);
+    expect(inTime).toMatchObject({ status: 'delivered', attempts: 1, response_status: 200, last_error: null });
+    expect(inTime.attempts_log[0]!.duration_ms).toBeGreaterThanOrEqual(TIMEOUT_MS / 4 - 5);
+  });
+
   it.concurrent('when nobody listens there', async () => {
     expectOneFailure(await attempted(suite, `http://127.0.0.1:${await freePort()}/hook`), /^connect: /);
   });
 
   it.concurrent('when the certificate is not trusted, is for another host, has expired, or there is none', async () => {
-    const { selfSigned, valid, wrongHost, expired } = makeCertificates();
+    const { selfSigned, valid, wrongHost, expired } = certificates;
     for (const tls of [selfSigned, valid, wrongHost, expired]) {
       const receiver = await aBrokenReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'), { tls });
       expectOneFailure(await attempted(suite, `https://127.0.0.1:${receiver.port}/hook`), /^tls: /);

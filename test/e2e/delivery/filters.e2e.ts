@@ -87,10 +87,16 @@ describe('a filter', () => {
       '{"event":"ticket.created"}',
     );
     expect(example.status).toBe(202);
-    await to.operator.emit(ticket('low'));
     await eventually(() => {
       expect(to.receiver.received).toHaveLength(2);
     });
+    const unfiltered = await suite.aReceiver(always(200));
+    await to.operator.register({ url: unfiltered.url, events: ['ticket.created'] });
+    await to.operator.emit(ticket('low'));
+    await eventually(() => {
+      expect(unfiltered.received).toHaveLength(1);
+    });
+    expect(to.receiver.received).toHaveLength(2);
   });
 
   it.concurrent('can be changed and removed, which counts for the next event', async () => {

@@ -43,14 +43,11 @@ function firstSeqs(pushes: readonly Received[]): readonly number[] {
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
 
 function delivered({ operator, endpoint }: Subscribed, count: number): Promise<readonly Delivery[]> {
-  return eventually(
-    async () => {
-      const found = await operator.deliveries(endpoint.id);
-      expect(found.filter(({ status }) => status === 'delivered')).toHaveLength(count);
-      return found;
-    },
-    { timeoutMs: 60_000 },
-  );
+  return eventually(async () => {
+    const found = await operator.deliveries(endpoint.id);
+    expect(found.filter(({ status }) => status === 'delivered')).toHaveLength(count);
+    return found;
+  });
 }
 
 /** Answers all waiting pushes on `release`. */
@@ -177,29 +174,32 @@ describe('an endpoint that is ordered by subject', () => {
     const settings = { ordering: { by: 'subject' }, respect_retry_after: true };
     const to = await aSubscriber(settings, (_request, response, push) => {
       if (eventsOf(push)[0]?.data.id !== 'tkt_7') return response.end();
-      // Time enough for the other lanes, on a busy machine too.
-      return response.writeHead(503, failures++ === 0 ? { 'retry-after': '10' } : {}).end();
+      // The lane is blocked until its head is skipped.
+      return response.writeHead(503, failures++ === 0 ? { 'retry-after': '600' } : {}).end();
     });
     const laneOfTicket = (id: string) => laneOf('ticket.created', Buffer.from(JSON.stringify({ data: { id } })));
     const subjects = tickets(40).map(({ data }) => data.id);
     const free = subjects.filter((id) => laneOfTicket(id) !== laneOfTicket('tkt_7'));
     expect(free.length).toBeGreaterThan(30);
     for (let round = 0; round < 3; round++) await to.operator.emit(...tickets(40));
-    const isBad = (id: string) => id === 'tkt_7';
+    const badSeqs = () => {
+      const bad = to.receiver.received.flatMap(eventsOf).filter(({ data }) => data.id === 'tkt_7');
+      return new Set(bad.map(({ seq }) => seq));
+    };
     await eventually(() => {
       const got = to.receiver.received.flatMap(eventsOf).filter(({ data }) => free.includes(data.id));
       expect(got).toHaveLength(free.length * 3);
-      // Its lane waits for the retries of the first one.
-      expect(
-        new Set(
-          to.receiver.received
-            .flatMap(eventsOf)
-            .filter(({ data }) => isBad(data.id))
-            .map(({ seq }) => seq),
-        ).size,
-      ).toBe(1);
+      // Its lane waits for the retry of the first one.
+      expect(badSeqs().size).toBe(1);
     });
+    const head = await eventually(async () => {
+      const found = (await to.operator.deliveries(to.endpoint.id)).find(({ seq }) => badSeqs().has(seq));
+      expect(found).toMatchObject({ status: 'pending', attempts: 1 });
+      return found!;
+    });
+    await to.operator.skip(to.endpoint.id, head.id);
     await delivered(to, 117);
+    expect(badSeqs().size).toBe(3);
     for (const subject of subjects) {
       const events = to.receiver.received.flatMap(eventsOf).filter(({ data }) => data.id === subject);
       const seqs = [...new Set(events.map(({ seq }) => seq))];
@@ -248,26 +248,41 @@ describe('a batch', () => {
   });
 
   it.concurrent('that fails is an attempt of its first event, which is then sent alone', async () => {
-    let fails = true;
-    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, (_request, response) => {
-      if (fails) response.end('{"acknowledged_through": 0}');
+    let pushes = 0;
+    const settings = { ordering: { by: 'endpoint', batch: 10 }, respect_retry_after: true };
+    const to = await aSubscriber(settings, (_request, response) => {
+      pushes++;
+      if (pushes === 1) response.end('{"acknowledged_through": 0}');
+      // What came of the first push stays as it is until the head is skipped.
+      else if (pushes === 2) response.writeHead(503, { 'retry-after': '600' }).end();
       else response.end();
     });
     await to.operator.emit(...tickets(10));
-    const [head, second] = await eventually(async () => {
+    const [head, ...others] = await eventually(async () => {
       const found = await to.operator.deliveries(to.endpoint.id);
-      expect(found[0]).toMatchObject({ status: 'pending', attempts: 1, last_error: 'not_acknowledged' });
+      expect(found[0]).toMatchObject({ status: 'pending', attempts: 2, last_error: 'http_status: 503' });
       return found;
     });
-    expect(head).toMatchObject({ response_status: 200 });
-    expect(second).toMatchObject({ status: 'pending', attempts: 0 });
-    expect(await to.operator.endpoint(to.endpoint.id)).toMatchObject({ failure_count: 1 });
-    fails = false;
-    await delivered(to, 10);
     expect(eventsOf(to.receiver.received[1]!).map(({ seq }) => seq)).toEqual([1]);
+    expect((await to.operator.delivery(to.endpoint.id, head!.id)).attempts_log).toMatchObject([
+      { attempt: 1, response_status: 200, error: 'not_acknowledged', batch: { first_seq: 1 } },
+      { attempt: 2, response_status: 503, error: 'http_status: 503' },
+    ]);
+    expect(others).toMatchObject(Array(9).fill({ status: 'pending', attempts: 0 }));
+    expect(await to.operator.endpoint(to.endpoint.id)).toMatchObject({ failure_count: 2 });
+    await to.operator.skip(to.endpoint.id, head!.id);
+    await delivered(to, 9);
   });
 
-  it.concurrent.each<[string, Receiver['answer'], string]>([
+  it.concurrent.each<[string, Receiver['answer'], string, number?]>([
+    [
+      'acknowledges none of it',
+      (_request, response) => {
+        response.end('{"acknowledged_through": 0}');
+      },
+      'not_acknowledged',
+      200,
+    ],
     [
       'is reset',
       (_request, response) => {
@@ -300,17 +315,23 @@ describe('a batch', () => {
       },
       'connect: the answer is longer than 16 KiB',
     ],
-  ])('is sent again if the answer %s', async (_case, breaks, last_error) => {
-    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, breaks);
-    await to.operator.emit(...tickets(10));
-    await eventually(async () => {
-      const found = await to.operator.deliveries(to.endpoint.id);
-      expect(found[0]).toMatchObject({ status: 'pending', attempts: 1, response_status: null, last_error });
-      expect(found.slice(1).map(({ status }) => status)).toEqual(Array(9).fill('pending'));
+  ])('is sent again if the answer %s', async (_case, breaks, error, response_status?: number) => {
+    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, (...push) => {
+      to.receiver.answer = always(200);
+      breaks(...push);
     });
-    to.receiver.answer = always(200);
+    await to.operator.emit(...tickets(10));
     const deliveries = await delivered(to, 10);
     expect(deliveries.map(({ attempts }) => attempts)).toEqual([2, ...Array<number>(9).fill(1)]);
+    const all = await Promise.all(deliveries.map(({ id }) => to.operator.delivery(to.endpoint.id, id)));
+    const [[failed, repeated] = [], ...others] = all.map(({ attempts_log }) => attempts_log);
+    expect(failed).toMatchObject({ attempt: 1, response_status: response_status ?? null, error });
+    expect(repeated).toMatchObject({ attempt: 2, response_status: 200, error: null });
+    // The push that failed delivered none of the others.
+    for (const [first] of others) {
+      expect(first).toMatchObject({ attempt: 1, response_status: 200, error: null });
+      expect(Date.parse(first!.at)).toBeGreaterThanOrEqual(Date.parse(repeated!.at));
+    }
     // The receiver may have handled all of them already, and gets all of them again.
     expect(
       new Set(

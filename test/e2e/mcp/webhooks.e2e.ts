@@ -25,7 +25,12 @@ let suite: DeliverySuite;
 let app: GaplessApp;
 
 beforeAll(async () => {
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '200ms', MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2' });
+  suite = await DeliverySuite.start({
+    RETRY_SCHEDULE: '200ms',
+    // A push is held while other things are done, for longer than a busy machine takes to show them.
+    DELIVERY_TIMEOUT: '60s',
+    MAX_MCP_SUBSCRIPTIONS_PER_ORG: '2',
+  });
   ({ app } = suite);
 });
 
@@ -131,9 +136,12 @@ describe('a client of the AI SDK', () => {
     });
     await events.unsubscribe({ id });
     expect(subscriptions.all.size).toBe(0);
+    // Another subscription shows when the next event is pushed.
+    await subscribe(params(aSecret()));
     await emit(1);
-    await org.agent.poll({ name: 'ticket.created' });
-    expect(await result(org.agent, 'events/poll', { name: 'ticket.created' })).toBeDefined();
+    await eventually(() => {
+      expect(bodies()).toMatchObject([{ data: { n: 1 } }]);
+    });
     expect(callback.events).toHaveLength(2);
     await client.close();
     await callback.close();

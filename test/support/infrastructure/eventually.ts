@@ -1,12 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
+/** How long tests wait for what a machine that is busy with other things does late, milliseconds. */
+export const PATIENCE_MS = 90_000;
+
 /**
  * Waits until a condition holds: calls `probe` until it does not throw, and returns what it returned.
  * @throws what the last call threw, once `timeoutMs` are over.
  */
 export async function eventually<T>(
   probe: () => T | Promise<T>,
-  { timeoutMs = 90_000, intervalMs = 25 }: { timeoutMs?: number; intervalMs?: number } = {},
+  { timeoutMs = PATIENCE_MS, intervalMs = 25 }: { timeoutMs?: number; intervalMs?: number } = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -14,6 +14,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { ApiModule } from '../api.module.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
 import { apiHttp } from '../http/api-http.js';
+import { FeedHeads } from './feed-heads.js';
 import { StreamRoom } from './streams/stream-room.js';
 
 const DAY_MS = 86_400_000;
@@ -243,12 +244,19 @@ describe('the feed', () => {
     it('answers many waiting clients with few reads', async () => {
       const org = await anOrgWith(...some(1));
       await org.key();
+      const reads = jest.spyOn(app.app.get(FeedReader), 'page');
+      const watches = jest.spyOn(app.app.get(FeedHeads), 'watch');
       const waiting = Array.from({ length: 200 }, () => org.page('?wait=30&since=1'));
-      await delay(500);
+      await eventually(() => {
+        expect(watches).toHaveBeenCalledTimes(200);
+      });
       await org.feed({});
       const pages = await Promise.all(waiting);
       expect(new Set(pages.map(({ text }) => text)).size).toBe(1);
       expect(pages[0]).toMatchObject({ seqs: [2] });
+      // Each of them waited, and was woken by the event.
+      expect(reads.mock.calls.length).toBeLessThan(20);
+      for (const spy of [reads, watches]) spy.mockRestore();
     });
 
     it('goes on when the connection that listens was lost', async () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type OrgId, type Seq } from '#libs/domain';
 import {
   API_KEY_SECRET_BYTES,
@@ -19,6 +19,7 @@ import { aGapless, type GaplessUnderTest } from '../../../../test/support/gaples
 import { anOrgId, aWidgetId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { ApiModule } from '../api.module.js';
+import { FeedHeads } from '../events/feed-heads.js';
 import { apiHttp } from '../http/api-http.js';
 
 const ORGS = '/api/v1/internal/orgs';
@@ -307,6 +308,7 @@ describe('deleting an organization', () => {
     const bearer = { authorization: `Bearer ${session.data.token}` };
     const feed = '/api/v1/external/events';
     const accept = { accept: 'text/event-stream' };
+    const watches = [app, second].map((one) => jest.spyOn(one.app.get(FeedHeads), 'watch'));
     let opened = 0;
     const open = async (url: string, headers: Record<string, string>, init: RequestInit = {}) => {
       const response = await fetch(url, { ...init, headers });
@@ -324,9 +326,11 @@ describe('deleting an organization', () => {
     const stranger = fetch(second.url + feed, { headers: { 'x-api-key': othersKey, ...accept } });
     await eventually(() => {
       expect(opened).toBe(STREAMS);
+      // The others answer at their end. They, too, watch the feed once they are accepted.
+      expect(watches.flatMap(({ mock }) => mock.calls).filter(([watched]) => watched === orgId)).toHaveLength(
+        ends.length,
+      );
     });
-    // The others answer at their end. They were sent at the same time.
-    await delay(1_000);
     const startedMs = performance.now();
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
     const texts = await Promise.all(ends);
@@ -340,6 +344,7 @@ describe('deleting an organization', () => {
     };
     expect(await Promise.race([ended(), delay(500, 'still open')])).toBe('still open');
     await reader?.cancel();
+    for (const watch of watches) watch.mockRestore();
   });
 
   it('works for an organization that never had a record', async () => {
@@ -416,9 +421,11 @@ describe('deleting an organization', () => {
       );
       slow.on('error', reject);
       slow.write(body.slice(0, 5));
-      // The key is accepted first, with the headers. Then the body stays away until it counts as slow.
-      setTimeout(() => void ask('DELETE', `${ORGS}/${orgId}`), 300);
-      setTimeout(() => slow.end(body.slice(5)), 1_400);
+      // The key is accepted first, with the headers. Then the body stays away until it counts as slow, and the
+      // organization is deleted.
+      void delay(300)
+        .then(() => Promise.all([ask('DELETE', `${ORGS}/${orgId}`), delay(1_100)]))
+        .then(() => slow.end(body.slice(5)), reject);
     });
     expect(status).toBe(401);
     expect(await new ApiKeyRecords(store).list(orgId)).toEqual([]);

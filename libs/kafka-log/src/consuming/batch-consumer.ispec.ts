@@ -156,18 +156,22 @@ describe('a batch consumer', () => {
 
   it('calls a handler that fails again with the same records, and moves the offset only when it succeeds', async () => {
     let calls = 0;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
     const seen: string[] = [];
     await append('a');
-    await start(({ records }) => {
+    await start(async ({ records }) => {
       calls++;
-      if (calls < 3) return Promise.reject(new Error('not yet'));
+      if (calls < 3) throw new Error('not yet');
+      await released;
       seen.push(...records.map(({ value }) => String(value)));
-      return Promise.resolve(undefined);
+      return undefined;
     });
     await eventually(() => {
-      expect(calls).toBe(2);
+      expect(calls).toBe(3);
     });
     expect(await committedOffset()).toBe(-1);
+    release();
     await eventually(() => {
       expect(seen).toEqual(['a']);
     });

@@ -3,6 +3,7 @@ import { createServer as createTcpServer, type AddressInfo, type Socket } from '
 import { systemClock } from '#libs/domain';
 import { parseNetworks } from '#libs/runtime';
 import { aDueAttempt } from '../../../../../test/support/due-attempts.js';
+import { freePort } from '../../../../../test/support/free-port.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { HttpDestination } from '../http-destination.js';
 import { AccessTokens } from '../oauth/access-tokens.js';
@@ -58,7 +59,8 @@ async function silentServer(): Promise<{ readonly port: number; close(): Promise
   const server = createTcpServer((socket) => {
     sockets.push(socket.on('error', () => undefined));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => {
@@ -67,13 +69,7 @@ async function silentServer(): Promise<{ readonly port: number; close(): Promise
       for (const socket of sockets) socket.destroy();
     });
   cleanUps.push(close);
-  return { port: (server.address() as AddressInfo).port, close };
-}
-
-async function portOfNobody(): Promise<number> {
-  const ended = await startProxy();
-  await ended.close();
-  return ended.port;
+  return { port, close };
 }
 
 function client(url: string, options: Partial<EgressProxyOptions> = {}): PushClient {
@@ -195,7 +191,7 @@ describe('while the proxy is away', () => {
 
   it('pushes wait, and go on when it is back', async () => {
     const there = await receiver();
-    const port = await portOfNobody();
+    const port = await freePort();
     const pushes = client(`http://127.0.0.1:${port}`);
     const outcomes = Promise.all([1, 2, 3].map(() => push(pushes, `http://127.0.0.1:${there.port}/`)));
     await new Promise((resolve) => setTimeout(resolve, LIMIT_MS + 300));
@@ -311,7 +307,7 @@ describe('while the proxy is away', () => {
   });
 
   it('pushes end when they are ended, or the client is closed', async () => {
-    const port = await portOfNobody();
+    const port = await freePort();
     const pushes = client(`http://127.0.0.1:${port}`);
     const ending = new AbortController();
     const ended = push(pushes, 'http://127.0.0.1:8099/', ending.signal);

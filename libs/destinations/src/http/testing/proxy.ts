@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { KeyAndCertificate } from '../../../../../test/support/certificates.js';
+import { freePort } from '../../../../../test/support/free-port.js';
 
 export interface TestProxy {
   readonly port: number;
@@ -21,13 +22,8 @@ export interface ProxyOptions {
   readonly answersOthers?: boolean;
 }
 
-/** Starts a proxy on a loopback port. */
-export async function startProxy({
-  port = 0,
-  tls,
-  refuse,
-  answersOthers = true,
-}: ProxyOptions = {}): Promise<TestProxy> {
+/** Starts a proxy on a loopback port. The system gives the port to nobody while the proxy is away. */
+export async function startProxy({ port, tls, refuse, answersOthers = true }: ProxyOptions = {}): Promise<TestProxy> {
   const asked: string[] = [];
   const headers: IncomingMessage['headers'][] = [];
   const sockets = new Set<Socket>();
@@ -58,12 +54,11 @@ export async function startProxy({
       });
     }
   });
-  server.listen(port, '127.0.0.1');
+  const own = port ?? (await freePort());
+  server.listen(own, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
   return {
-    port: address.port,
+    port: own,
     asked,
     headers,
     close: () =>

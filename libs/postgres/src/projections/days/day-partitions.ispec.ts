@@ -91,7 +91,8 @@ describe('DayPartitions', () => {
       // The drop waits for the reader now. Later readers would wait as long if it did not give way.
       await eventually(async () => {
         const [row] = await store.query<{ waiting: number }>(
-          `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'`,
+          `select count(*)::int as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'
+             and database = (select oid from pg_database where datname = current_database())`,
         );
         expect(row?.waiting).toBe(1);
       });

@@ -250,7 +250,8 @@ describe('a shadow of the projections', () => {
         taking = shadow.takePlace(['feed'], nothing);
         await eventually(async () => {
           const waiting = await store.query(
-            `select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'`,
+            `select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'
+               and database = (select oid from pg_database where datname = current_database())`,
           );
           expect(waiting).toHaveLength(1);
         });
