@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { Store, type FeedSpread } from '#libs/postgres';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
-import { createLogger, type Environment } from '#libs/runtime';
+import { createLogger, type Environment, type HealthBoard } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
 import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
@@ -21,6 +21,7 @@ export interface GaplessUnderTest {
       env?: Environment;
       http?: GaplessAppOptions['http'];
       tracing?: Tracing;
+      health?: HealthBoard;
       signal?: AbortSignal;
     },
   ): Promise<GaplessApp>;
@@ -75,6 +76,7 @@ export async function aGapless(env: Readonly<Record<string, string>> = {}): Prom
         defaultPort: 0,
         ...(options.http === undefined ? {} : { http: options.http }),
         ...(options.tracing === undefined ? {} : { tracing: options.tracing }),
+        ...(options.health === undefined ? {} : { health: options.health }),
       },
       { ...environment, ...options.env },
       options.signal ?? new AbortController().signal,

@@ -67,8 +67,10 @@ export function runJava(mainClass: string, args: readonly string[], classes: str
   return runProgram('java', [...flags, mainClass, ...args]);
 }
 
-export async function compileJava(sources: readonly string[], into: string): Promise<void> {
-  await runProgram('javac', ['-proc:none', '-cp', `${KAFKA_JARS}/*`, '-d', into, ...sources], { cwd: ROOT });
+/** @param jar one more beside Kafka's libraries */
+export async function compileJava(sources: readonly string[], into: string, jar?: string): Promise<void> {
+  const classPath = [...(jar === undefined ? [] : [jar]), `${KAFKA_JARS}/*`].join(':');
+  await runProgram('javac', ['-proc:none', '-cp', classPath, '-d', into, ...sources], { cwd: ROOT });
 }
 
 /** Compiles the package in the directory, and runs it. */

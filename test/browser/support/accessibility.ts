@@ -9,11 +9,18 @@ interface AxeResult {
   }[];
 }
 
-/** Everything that axe finds: each with where it is and what is wrong. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/** The rules that look at colors. */
+export const RULES_OF_COLOR = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * Everything that axe finds: each with where it is and what is wrong.
+ * @param rules the only ones to check; all, unless given
+ */
+export async function violations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   // As the browser's own developer tools would run it: the pages' policy lets no script in.
   await page.evaluate(axe.source);
-  const { violations: found } = await page.evaluate<AxeResult>('axe.run(document, { resultTypes: ["violations"] })');
+  const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
+  const { violations: found } = await page.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`);
   return found.flatMap(({ id, nodes }) =>
     nodes.map((node) => `${id}: ${node.target.join(' ')}: ${node.failureSummary ?? ''}`),
   );

@@ -78,8 +78,47 @@ async function anAutoDisabled(): Promise<Subscribed> {
   return to;
 }
 
-describe('an endpoint that fails (contract 4.2)', () => {
-  it.concurrent('becomes inactive with the 20th failed attempt in a row, over all its deliveries', async () => {
+/** How many rows of the endpoint Postgres holds, by table. */
+async function rowsOf(endpointId: string): Promise<Readonly<Record<string, number>>> {
+  const tables = ['deliveries', 'delivery_attempts', 'endpoint_health', 'endpoint_inactive_periods'];
+  const counts = tables.map((table) => `(select count(*)::int from ${table} where endpoint_id = $1) as ${table}`);
+  const [row] = await suite.query<Record<string, number>>(
+    `select ${counts.join(', ')}, (select count(*)::int from endpoints where id = $1) as endpoints`,
+    [endpointId],
+  );
+  return row!;
+}
+
+/** Rows are removed in the background, so that a large history delays nobody. */
+async function untilGone(endpointId: string): Promise<void> {
+  await eventually(async () => {
+    expect(Object.values(await rowsOf(endpointId))).toEqual([0, 0, 0, 0, 0]);
+  });
+}
+
+/** Waits until the projector has applied as many facts of the endpoint's deliveries. */
+async function projected(endpointId: string, facts: number): Promise<void> {
+  const { KAFKA_BROKERS, TOPIC_PREFIX } = suite.gapless.environment;
+  const topic = `${TOPIC_PREFIX!}.deliveries.v1`;
+  const last = await eventually(async () => {
+    const found = (await readTopic(KAFKA_BROKERS!, topic)).filter(({ key }) => key === endpointId);
+    expect(found).toHaveLength(facts);
+    return found.at(-1)!;
+  });
+  await eventually(async () => {
+    const rows = await suite.query(
+      `select from projection_offsets
+       where projection = 'deliveries' and topic = $1 and partition = $2 and next_offset > $3`,
+      [topic, last.partition, last.offset],
+    );
+    expect(rows).toHaveLength(1);
+  });
+}
+
+// Jest runs concurrent tests at the same time only if no `describe` is between them, and these mostly wait.
+it.concurrent(
+  'an endpoint that fails (contract 4.2) becomes inactive with the 20th failed attempt in a row, over all its deliveries',
+  async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
     await emit(to, AUTO_DISABLE_AFTER);
@@ -94,29 +133,32 @@ describe('an endpoint that fails (contract 4.2)', () => {
     });
     const [last] = to.receiver.received.slice(-1);
     expect(Math.abs(Date.parse(disabled.health.disabled_at!) - last!.atMs)).toBeLessThan(10_000);
-  });
+  },
+);
 
-  it.concurrent(
-    'gets no attempt any more; what was pending ends as failed, with its attempts as they were',
-    async () => {
-      const to = await anAutoDisabled();
-      const deliveries = await deliveriesOnce(
-        to,
-        oneTo(AUTO_DISABLE_AFTER).map(() => ({
-          status: 'failed' as const,
-          last_error: 'endpoint_disabled',
-          attempts: 1,
-          next_attempt_at: null,
-          delivered_at: null,
-        })),
-      );
-      await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
-      expect(to.receiver.received).toHaveLength(AUTO_DISABLE_AFTER);
-      expect(await to.operator.deliveries(to.endpoint.id)).toEqual(deliveries);
-    },
-  );
+it.concurrent(
+  'an endpoint that fails (contract 4.2) gets no attempt any more; what was pending ends as failed, with its attempts as they were',
+  async () => {
+    const to = await anAutoDisabled();
+    const deliveries = await deliveriesOnce(
+      to,
+      oneTo(AUTO_DISABLE_AFTER).map(() => ({
+        status: 'failed' as const,
+        last_error: 'endpoint_disabled',
+        attempts: 1,
+        next_attempt_at: null,
+        delivered_at: null,
+      })),
+    );
+    await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
+    expect(to.receiver.received).toHaveLength(AUTO_DISABLE_AFTER);
+    expect(await to.operator.deliveries(to.endpoint.id)).toEqual(deliveries);
+  },
+);
 
-  it.concurrent('becomes inactive by retries as well as by first attempts', async () => {
+it.concurrent(
+  'an endpoint that fails (contract 4.2) becomes inactive by retries as well as by first attempts',
+  async () => {
     const to = await aSubscriber(always(500));
     await emit(to, AUTO_DISABLE_AFTER / 2);
     const { health } = await endpointOnce(to, { is_active: false });
@@ -125,103 +167,102 @@ describe('an endpoint that fails (contract 4.2)', () => {
       ...oneTo(10).map(() => 1),
       ...oneTo(10).map(() => 2),
     ]);
-  });
+  },
+);
 
-  it.concurrent('begins to count again with any success', async () => {
+it.concurrent('an endpoint that fails (contract 4.2) begins to count again with any success', async () => {
+  const held = new HeldPushes();
+  const to = await aSubscriber(held.answer);
+  await emit(to, 2 * AUTO_DISABLE_AFTER);
+  for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
+  await endpointOnce(to, { failure_count: 19 });
+  (await held.next()).answer(204);
+  await endpointOnce(to, { failure_count: 0, is_active: true });
+  for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
+  await endpointOnce(to, { failure_count: 19, is_active: true });
+  (await held.next()).answer(500);
+  await endpointOnce(to, { failure_count: 20, is_active: false });
+});
+
+it.concurrent(
+  'an endpoint that fails (contract 4.2) is enabled by PATCH is_active true: failure_count is 0, new events flow, old ones can be replayed',
+  async () => {
+    const to = await anAutoDisabled();
+    const { operator, endpoint, receiver } = to;
+    receiver.answer = always(200);
+    expect(await operator.change(endpoint.id, { is_active: true })).toMatchObject({
+      is_active: true,
+      failure_count: 0,
+    });
+    const enabled = await operator.endpoint(endpoint.id);
+    expect(enabled).toMatchObject({
+      failure_count: 0,
+      // What failed before was not recovered, and says nothing about the endpoint now.
+      health: {
+        status: 'healthy',
+        recent_deliveries: AUTO_DISABLE_AFTER,
+        recent_failed: AUTO_DISABLE_AFTER,
+        disabled_at: null,
+        disabled_reason: null,
+      },
+    });
+    await emit(to, 1);
+    const [old] = await deliveriesOnce(to, [
+      ...oneTo(AUTO_DISABLE_AFTER).map(() => ({ status: 'failed' as const })),
+      { status: 'delivered' },
+    ]);
+    await operator.replay(endpoint.id, old!.id);
+    await eventually(async () => {
+      expect(await operator.delivery(endpoint.id, old!.id)).toMatchObject({ status: 'delivered', attempts: 1 });
+    });
+  },
+);
+
+it.concurrent('an endpoint that was enabled again counts from 0: 19 failures do not disable it', async () => {
+  const to = await anAutoDisabled();
+  await to.operator.change(to.endpoint.id, { is_active: true });
+  const held = new HeldPushes();
+  to.receiver.answer = held.answer;
+  await emit(to, AUTO_DISABLE_AFTER);
+  for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
+  await endpointOnce(to, { failure_count: 19, is_active: true });
+  (await held.next()).answer(500);
+  await endpointOnce(to, { failure_count: 20, is_active: false });
+});
+
+it.concurrent(
+  'an endpoint that its operator disables (contract 4.2) ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it',
+  async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
-    await emit(to, 2 * AUTO_DISABLE_AFTER);
-    for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
-    await endpointOnce(to, { failure_count: 19 });
-    (await held.next()).answer(204);
-    await endpointOnce(to, { failure_count: 0, is_active: true });
-    for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
-    await endpointOnce(to, { failure_count: 19, is_active: true });
-    (await held.next()).answer(500);
-    await endpointOnce(to, { failure_count: 20, is_active: false });
-  });
+    const { operator, endpoint } = to;
+    await emit(to, 1);
+    (await held.next()).answer(503);
+    await deliveriesOnce(to, [{ status: 'pending', attempts: 1, response_status: 503 }]);
+    await emit(to, 1);
+    const inFlight = await held.next();
+    await deliveriesOnce(to, [{ attempts: 1 }, { status: 'pending', attempts: 0 }]);
+    expect(await operator.change(endpoint.id, { is_active: false })).toMatchObject({ is_active: false });
+    const ended = { status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null } as const;
+    await deliveriesOnce(to, [
+      { ...ended, attempts: 1, response_status: 503 },
+      { ...ended, attempts: 0, response_status: null },
+    ]);
+    const { health } = await operator.endpoint(endpoint.id);
+    expect(health).toMatchObject({ status: 'paused', disabled_reason: 'operator', pending: 0 });
+    expect(health.disabled_at).toEqual(expect.any(String));
+    // What was in flight is recorded, and is not tried again: not when the endpoint is active again either.
+    inFlight.answer(500);
+    await deliveriesOnce(to, [ended, { ...ended, attempts: 1, response_status: 500 }]);
+    await operator.change(endpoint.id, { is_active: true });
+    await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
+    await deliveriesOnce(to, [ended, ended]);
+  },
+);
 
-  it.concurrent(
-    'is enabled by PATCH is_active true: failure_count is 0, new events flow, old ones can be replayed',
-    async () => {
-      const to = await anAutoDisabled();
-      const { operator, endpoint, receiver } = to;
-      receiver.answer = always(200);
-      expect(await operator.change(endpoint.id, { is_active: true })).toMatchObject({
-        is_active: true,
-        failure_count: 0,
-      });
-      const enabled = await operator.endpoint(endpoint.id);
-      expect(enabled).toMatchObject({
-        failure_count: 0,
-        // What failed before was not recovered, and says nothing about the endpoint now.
-        health: {
-          status: 'healthy',
-          recent_deliveries: AUTO_DISABLE_AFTER,
-          recent_failed: AUTO_DISABLE_AFTER,
-          disabled_at: null,
-          disabled_reason: null,
-        },
-      });
-      await emit(to, 1);
-      const [old] = await deliveriesOnce(to, [
-        ...oneTo(AUTO_DISABLE_AFTER).map(() => ({ status: 'failed' as const })),
-        { status: 'delivered' },
-      ]);
-      await operator.replay(endpoint.id, old!.id);
-      await eventually(async () => {
-        expect(await operator.delivery(endpoint.id, old!.id)).toMatchObject({ status: 'delivered', attempts: 1 });
-      });
-    },
-  );
-});
-
-describe('an endpoint that was enabled again', () => {
-  it.concurrent('counts from 0: 19 failures do not disable it', async () => {
-    const to = await anAutoDisabled();
-    await to.operator.change(to.endpoint.id, { is_active: true });
-    const held = new HeldPushes();
-    to.receiver.answer = held.answer;
-    await emit(to, AUTO_DISABLE_AFTER);
-    for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
-    await endpointOnce(to, { failure_count: 19, is_active: true });
-    (await held.next()).answer(500);
-    await endpointOnce(to, { failure_count: 20, is_active: false });
-  });
-});
-
-describe('an endpoint that its operator disables (contract 4.2)', () => {
-  it.concurrent(
-    'ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it',
-    async () => {
-      const held = new HeldPushes();
-      const to = await aSubscriber(held.answer);
-      const { operator, endpoint } = to;
-      await emit(to, 1);
-      (await held.next()).answer(503);
-      await deliveriesOnce(to, [{ status: 'pending', attempts: 1, response_status: 503 }]);
-      await emit(to, 1);
-      const inFlight = await held.next();
-      await deliveriesOnce(to, [{ attempts: 1 }, { status: 'pending', attempts: 0 }]);
-      expect(await operator.change(endpoint.id, { is_active: false })).toMatchObject({ is_active: false });
-      const ended = { status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null } as const;
-      await deliveriesOnce(to, [
-        { ...ended, attempts: 1, response_status: 503 },
-        { ...ended, attempts: 0, response_status: null },
-      ]);
-      const { health } = await operator.endpoint(endpoint.id);
-      expect(health).toMatchObject({ status: 'paused', disabled_reason: 'operator', pending: 0 });
-      expect(health.disabled_at).toEqual(expect.any(String));
-      // What was in flight is recorded, and is not tried again: not when the endpoint is active again either.
-      inFlight.answer(500);
-      await deliveriesOnce(to, [ended, { ...ended, attempts: 1, response_status: 500 }]);
-      await operator.change(endpoint.id, { is_active: true });
-      await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
-      await deliveriesOnce(to, [ended, ended]);
-    },
-  );
-
-  it.concurrent('gets no delivery of events that come meanwhile, and again of those that come later', async () => {
+it.concurrent(
+  'an endpoint that its operator disables (contract 4.2) gets no delivery of events that come meanwhile, and again of those that come later',
+  async () => {
     const to = await aSubscriber(always(200));
     const { operator, endpoint } = to;
     const witness = await operator.register({ url: to.receiver.url, events: ['ticket.created'] });
@@ -235,37 +276,38 @@ describe('an endpoint that its operator disables (contract 4.2)', () => {
     await emit(to, 1);
     await deliveriesOnce(to, [{ seq: 3, status: 'delivered' }]);
     expect((await operator.api.feed()).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  },
+);
+
+it.concurrent('the health of an endpoint (contract 3.1) is empty before the first event', async () => {
+  const { operator, endpoint } = await aSubscriber(always(200));
+  const { secret, ...members } = endpoint;
+  expect(secret).toMatch(/^whsec_/);
+  expect(await operator.endpoint(endpoint.id)).toEqual({
+    ...members,
+    last_triggered_at: null,
+    health: {
+      status: 'never_tried',
+      recent_deliveries: 0,
+      recent_failed: 0,
+      delivered_24h: 0,
+      failed_attempts_24h: 0,
+      pending: 0,
+      oldest_pending_at: null,
+      last_success_at: null,
+      last_failure_at: null,
+      last_error: null,
+      p50_ms: null,
+      p95_ms: null,
+      disabled_at: null,
+      disabled_reason: null,
+    },
   });
 });
 
-describe('the health of an endpoint (contract 3.1)', () => {
-  it.concurrent('is empty before the first event', async () => {
-    const { operator, endpoint } = await aSubscriber(always(200));
-    const { secret, ...members } = endpoint;
-    expect(secret).toMatch(/^whsec_/);
-    expect(await operator.endpoint(endpoint.id)).toEqual({
-      ...members,
-      last_triggered_at: null,
-      health: {
-        status: 'never_tried',
-        recent_deliveries: 0,
-        recent_failed: 0,
-        delivered_24h: 0,
-        failed_attempts_24h: 0,
-        pending: 0,
-        oldest_pending_at: null,
-        last_success_at: null,
-        last_failure_at: null,
-        last_error: null,
-        p50_ms: null,
-        p95_ms: null,
-        disabled_at: null,
-        disabled_reason: null,
-      },
-    });
-  });
-
-  it.concurrent('counts deliveries, failed attempts and what is pending, and shows the last of each', async () => {
+it.concurrent(
+  'the health of an endpoint (contract 3.1) counts deliveries, failed attempts and what is pending, and shows the last of each',
+  async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
     for (const status of [200, 204, 503]) {
@@ -304,11 +346,12 @@ describe('the health of an endpoint (contract 3.1)', () => {
     expect(last_triggered_at).toBe(at);
     expect(health.last_failure_at).toBe(new Date(Date.parse(at) + duration_ms).toISOString());
     expect(health.p50_ms).toBeLessThanOrEqual(health.p95_ms!);
-  });
-});
+  },
+);
 
-describe('a test event (contract 4.5, 5.1)', () => {
-  it.concurrent('is an event of the org: it takes a seq, and is in the feed without a widget', async () => {
+it.concurrent(
+  'a test event (contract 4.5, 5.1) is an event of the org: it takes a seq, and is in the feed without a widget',
+  async () => {
     const to = await aSubscriber(always(200));
     await emit(to, 1);
     const delivery = await to.operator.test(to.endpoint.id);
@@ -321,9 +364,12 @@ describe('a test event (contract 4.5, 5.1)', () => {
     });
     expect(feed[1]).toMatchObject({ id: delivery.event_id, event: 'test', org_id: to.operator.orgId, widget_id: null });
     expect(feed.map(({ event }) => event)).toEqual(['ticket.created', 'test', 'ticket.created']);
-  });
+  },
+);
 
-  it.concurrent('is pushed to the tested endpoint alone, whatever it and the others subscribe to', async () => {
+it.concurrent(
+  'a test event (contract 4.5, 5.1) is pushed to the tested endpoint alone, whatever it and the others subscribe to',
+  async () => {
     const { operator, receiver: all } = await aSubscriber(always(200));
     const receiver = await suite.aReceiver();
     const endpoint = await operator.register({ url: receiver.url, events: ['lead.created'], widget_ids: [] });
@@ -350,34 +396,38 @@ describe('a test event (contract 4.5, 5.1)', () => {
     await eventually(() => {
       expect(all.received.map(seqOf)).toEqual([2]);
     });
-  });
+  },
+);
 
-  it.concurrent('is signed exactly like a real one', async () => {
-    const to = await aSubscriber(always(200));
-    await emit(to, 1);
-    await to.operator.test(to.endpoint.id);
-    const pushes = await eventually(() => {
-      expect(to.receiver.received).toHaveLength(2);
-      return to.receiver.received;
-    });
-    for (const push of pushes) expect(isSignedWith(to.endpoint.secret, push)).toBe(true);
-    const [real, test] = pushes.toSorted((a, b) => seqOf(a) - seqOf(b));
-    expect(Object.keys(test!.headers).toSorted()).toEqual(Object.keys(real!.headers).toSorted());
-    expect(Object.keys(envelopeOf(test!))).toEqual(Object.keys(envelopeOf(real!)));
+it.concurrent('a test event (contract 4.5, 5.1) is signed exactly like a real one', async () => {
+  const to = await aSubscriber(always(200));
+  await emit(to, 1);
+  await to.operator.test(to.endpoint.id);
+  const pushes = await eventually(() => {
+    expect(to.receiver.received).toHaveLength(2);
+    return to.receiver.received;
   });
+  for (const push of pushes) expect(isSignedWith(to.endpoint.secret, push)).toBe(true);
+  const [real, test] = pushes.toSorted((a, b) => seqOf(a) - seqOf(b));
+  expect(Object.keys(test!.headers).toSorted()).toEqual(Object.keys(real!.headers).toSorted());
+  expect(Object.keys(envelopeOf(test!))).toEqual(Object.keys(envelopeOf(real!)));
+});
 
-  it.concurrent('is refused on an inactive endpoint: 409 endpoint_inactive, and takes no seq', async () => {
+it.concurrent(
+  'a test event (contract 4.5, 5.1) is refused on an inactive endpoint: 409 endpoint_inactive, and takes no seq',
+  async () => {
     const { operator, endpoint } = await aSubscriber(always(200));
     await operator.change(endpoint.id, { is_active: false });
     const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/test`);
     expect(refusal).toMatchObject({ status: 409, code: 'endpoint_inactive' });
     await operator.change(endpoint.id, { is_active: true });
     expect(await operator.test(endpoint.id)).toMatchObject({ seq: 1 });
-  });
-});
+  },
+);
 
-describe('rotate-secret (contract 5.1, 6.2)', () => {
-  it.concurrent('signs the very next attempt with the new secret, and the old one verifies no more', async () => {
+it.concurrent(
+  'rotate-secret (contract 5.1, 6.2) signs the very next attempt with the new secret, and the old one verifies no more',
+  async () => {
     const to = await aSubscriber(always(200));
     const secrets = [to.endpoint.secret];
     for (const seq of oneTo(8)) {
@@ -393,9 +443,12 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
       secrets.push(rotated.secret);
     }
     expect(await to.operator.endpoint(to.endpoint.id)).not.toHaveProperty('secret');
-  });
+  },
+);
 
-  it.concurrent('has both secrets sign during the overlap, which can be ended early', async () => {
+it.concurrent(
+  'rotate-secret (contract 5.1, 6.2) has both secrets sign during the overlap, which can be ended early',
+  async () => {
     const to = await aSubscriber(always(200));
     const old = to.endpoint.secret;
     const { secret, ...rotated } = await to.operator.rotateSecret(to.endpoint.id, { overlap_seconds: 86_400 });
@@ -447,44 +500,38 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
       expect(Date.now()).toBeGreaterThan(isOver);
     });
     expect(isSignedWith(next, await pushOf(4))).toBe(true);
+  },
+);
+
+it.concurrent('rotate-secret (contract 5.1, 6.2) takes a secret that the receiver has already', async () => {
+  const to = await aSubscriber(always(200));
+  const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, to.endpoint.id).toString('base64')}`;
+  const rotated = await to.operator.rotateSecret(to.endpoint.id, { secret: secretOf(24) });
+  expect(rotated.secret).toBe(secretOf(24));
+  await emit(to, 1);
+  await eventually(() => {
+    expect(to.receiver.received.map((push) => isSignedWith(secretOf(24), push))).toEqual([true]);
   });
 
-  it.concurrent('takes a secret that the receiver has already', async () => {
-    const to = await aSubscriber(always(200));
-    const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, to.endpoint.id).toString('base64')}`;
-    const rotated = await to.operator.rotateSecret(to.endpoint.id, { secret: secretOf(24) });
-    expect(rotated.secret).toBe(secretOf(24));
-    await emit(to, 1);
-    await eventually(() => {
-      expect(to.receiver.received.map((push) => isSignedWith(secretOf(24), push))).toEqual([true]);
-    });
-
-    const other = { url: to.endpoint.url, events: to.endpoint.events, secret: secretOf(64) };
-    const { id, ...created } = await to.operator.register(other);
-    expect(created).toMatchObject({ secret: secretOf(64) });
-    expect(await to.operator.endpoint(id)).not.toHaveProperty('secret');
-    for (const secret of [
-      '',
-      'whsec_',
-      secretOf(23),
-      secretOf(65),
-      `${secretOf(24)} `,
-      secretOf(24).slice(6),
-      null,
-      7,
-    ]) {
-      const path = `/external/webhooks/${to.endpoint.id}/rotate-secret`;
-      const refused = { status: 422, errors: [{ pointer: '#/secret' }] };
-      expect(await to.operator.refusal('POST', path, { secret })).toMatchObject(refused);
-    }
-    await emit(to, 1);
-    await eventually(() => {
-      expect(to.receiver.received.filter((push) => isSignedWith(secretOf(24), push))).toHaveLength(2);
-      expect(to.receiver.received.filter((push) => isSignedWith(secretOf(64), push))).toHaveLength(1);
-    });
+  const other = { url: to.endpoint.url, events: to.endpoint.events, secret: secretOf(64) };
+  const { id, ...created } = await to.operator.register(other);
+  expect(created).toMatchObject({ secret: secretOf(64) });
+  expect(await to.operator.endpoint(id)).not.toHaveProperty('secret');
+  for (const secret of ['', 'whsec_', secretOf(23), secretOf(65), `${secretOf(24)} `, secretOf(24).slice(6), null, 7]) {
+    const path = `/external/webhooks/${to.endpoint.id}/rotate-secret`;
+    const refused = { status: 422, errors: [{ pointer: '#/secret' }] };
+    expect(await to.operator.refusal('POST', path, { secret })).toMatchObject(refused);
+  }
+  await emit(to, 1);
+  await eventually(() => {
+    expect(to.receiver.received.filter((push) => isSignedWith(secretOf(24), push))).toHaveLength(2);
+    expect(to.receiver.received.filter((push) => isSignedWith(secretOf(64), push))).toHaveLength(1);
   });
+});
 
-  it.concurrent('also signs a retry and a replay of an earlier delivery with it', async () => {
+it.concurrent(
+  'rotate-secret (contract 5.1, 6.2) also signs a retry and a replay of an earlier delivery with it',
+  async () => {
     const to = await aSubscriber(asTheEventSays());
     await emit(to, 1, { answers: [500, 200, 200] });
     const [delivery] = await deliveriesOnce(to, [{ status: 'pending', attempts: 1 }]);
@@ -496,48 +543,12 @@ describe('rotate-secret (contract 5.1, 6.2)', () => {
     });
     expect(to.receiver.received.map((push) => isSignedWith(to.endpoint.secret, push))).toEqual([true, false, false]);
     expect(to.receiver.received.map((push) => isSignedWith(secret, push))).toEqual([false, true, true]);
-  });
-});
+  },
+);
 
-describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
-  /** How many rows of the endpoint Postgres holds, by table. */
-  async function rowsOf(endpointId: string): Promise<Readonly<Record<string, number>>> {
-    const tables = ['deliveries', 'delivery_attempts', 'endpoint_health', 'endpoint_inactive_periods'];
-    const counts = tables.map((table) => `(select count(*)::int from ${table} where endpoint_id = $1) as ${table}`);
-    const [row] = await suite.query<Record<string, number>>(
-      `select ${counts.join(', ')}, (select count(*)::int from endpoints where id = $1) as endpoints`,
-      [endpointId],
-    );
-    return row!;
-  }
-
-  /** Rows are removed in the background, so that a large history delays nobody. */
-  async function untilGone(endpointId: string): Promise<void> {
-    await eventually(async () => {
-      expect(Object.values(await rowsOf(endpointId))).toEqual([0, 0, 0, 0, 0]);
-    });
-  }
-
-  /** Waits until the projector has applied as many facts of the endpoint's deliveries. */
-  async function projected(endpointId: string, facts: number): Promise<void> {
-    const { KAFKA_BROKERS, TOPIC_PREFIX } = suite.gapless.environment;
-    const topic = `${TOPIC_PREFIX!}.deliveries.v1`;
-    const last = await eventually(async () => {
-      const found = (await readTopic(KAFKA_BROKERS!, topic)).filter(({ key }) => key === endpointId);
-      expect(found).toHaveLength(facts);
-      return found.at(-1)!;
-    });
-    await eventually(async () => {
-      const rows = await suite.query(
-        `select from projection_offsets
-         where projection = 'deliveries' and topic = $1 and partition = $2 and next_offset > $3`,
-        [topic, last.partition, last.offset],
-      );
-      expect(rows).toHaveLength(1);
-    });
-  }
-
-  it.concurrent('leaves with all its history: no row is left, and nobody knows it any more', async () => {
+it.concurrent(
+  'an endpoint that is deleted (contract 4.2, 5.1) leaves with all its history: no row is left, and nobody knows it any more',
+  async () => {
     const to = await aSubscriber(asTheEventSays());
     const { operator, endpoint } = to;
     const sibling = await operator.register({ url: to.receiver.url, events: ['ticket.created'] });
@@ -577,9 +588,12 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
     expect((await operator.endpoints()).map(({ id }) => id)).toEqual([sibling.id]);
     expect(await operator.deliveries(sibling.id)).toHaveLength(3);
     await untilGone(endpoint.id);
-  });
+  },
+);
 
-  it.concurrent('sends no retry that waited, and gets no event any more', async () => {
+it.concurrent(
+  'an endpoint that is deleted (contract 4.2, 5.1) sends no retry that waited, and gets no event any more',
+  async () => {
     const to = await aSubscriber(always(500));
     await emit(to, 3);
     await deliveriesOnce(
@@ -590,9 +604,12 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
     await emit(to, 1);
     await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
     expect(to.receiver.received).toHaveLength(3);
-  });
+  },
+);
 
-  it.concurrent('leaves no row of an attempt that was in flight, and does not repeat it', async () => {
+it.concurrent(
+  'an endpoint that is deleted (contract 4.2, 5.1) leaves no row of an attempt that was in flight, and does not repeat it',
+  async () => {
     const held = new HeldPushes();
     const to = await aSubscriber(held.answer);
     await emit(to, 2);
@@ -605,8 +622,8 @@ describe('an endpoint that is deleted (contract 4.2, 5.1)', () => {
     await projected(to.endpoint.id, 4);
     await untilGone(to.endpoint.id);
     await nothingMoreComes(to.receiver, RETRY_WITHIN_MS);
-  });
-});
+  },
+);
 
 describe('an endpoint that is disabled or deleted while the projection lags', () => {
   let lagging: DeliverySuite;
