@@ -246,7 +246,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     },
   },
   {
-    name: 'pending endpoints',
+    name: 'few pending endpoints',
     domain: null,
     sign: /select id from pending where id is not null limit/,
     act: (tables, _statement, [limit]) => {
@@ -256,6 +256,16 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         .sort()
         .slice(0, Number(limit))
         .map((id) => ({ id }));
+    },
+  },
+  {
+    name: 'pending endpoints',
+    domain: null,
+    sign: /select id from walked where id is not null/,
+    act: (tables, _statement, [asked]) => {
+      const pending = [...tables.deliveries.values()].filter(({ status }) => status === 'pending');
+      const ids = new Set(pending.map(({ ref }) => ref.endpointId));
+      return (asked as EndpointId[]).filter((id) => ids.has(id)).map((id) => ({ id }));
     },
   },
   {

@@ -5,6 +5,9 @@ import { CliError } from '../cli-error.js';
 import { encryptionKeys } from './encryption-keys.js';
 import { withStore } from '../with-store.js';
 
+/** Large pages of stored answers take long on a slow disk. */
+const QUERY_TIMEOUT_MS = 600_000;
+
 const HELP = `
 A key keeps its id for good, and no other key ever gets that id. To replace the key k1 with a new key k2:
   1. Restart all processes with SECRET_ENCRYPTION_KEYS=k1:…,k2:… They can now read what k2 encrypts.
@@ -27,7 +30,9 @@ export function secretsCommand(
     .addHelpText('after', HELP)
     .action(async ({ json }: { readonly json?: boolean }) => {
       const cipher = new SecretCipher(await encryptionKeys(environment));
-      const rotated = await withStore(environment, (store) => explained(new SecretRotation(store, cipher).rotate()));
+      const rotated = await withStore(environment, (store) => explained(new SecretRotation(store, cipher).rotate()), {
+        queryTimeoutMs: QUERY_TIMEOUT_MS,
+      });
       context.print(
         json === true
           ? JSON.stringify(rotated)

@@ -6,7 +6,8 @@ import type { FeedVerdict } from './verify-feed.js';
 /** Everything that `verify` has found. */
 export interface VerifyReport {
   readonly feed: FeedVerdict;
-  readonly deliveries: DeliveryVerdict;
+  /** `null` if they were left out. */
+  readonly deliveries: DeliveryVerdict | null;
   readonly differences: Differences;
 }
 
@@ -56,11 +57,14 @@ export function verifyLines({ feed, deliveries, differences }: VerifyReport): re
   if (feed.orgs.length > listed.length) lines.push(`… and ${feed.orgs.length - listed.length} more orgs`);
   const pruned = feed.pruned === 0 ? '' : `, ${feed.pruned} are older than the retention`;
   const foreign = feed.foreign === 0 ? '' : `, ${feed.foreign} records that are not the sequencer's are skipped`;
-  const skipped = deliveries.foreign === 0 ? '' : `, ${deliveries.foreign} records that are not facts are skipped`;
+  const notFacts = deliveries?.foreign ?? 0;
+  const skipped = notFacts === 0 ? '' : `, ${notFacts} records that are not facts are skipped`;
   lines.push(
     `log         ${feed.records} records of ${feed.orgs.length} orgs${foreign}`,
     `feed        ${feed.compared} events compared by SHA-256${pruned}`,
-    `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared${skipped}`,
+    deliveries === null
+      ? 'deliveries  not compared'
+      : `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared${skipped}`,
   );
   if (differences.count === 0) return [...lines, 'No differences.'];
   for (const difference of differences.first) lines.push(`- ${differenceText(difference)}`);

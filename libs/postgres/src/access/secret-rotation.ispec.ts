@@ -10,6 +10,7 @@ import { SecretCipher } from './secret-cipher.js';
 import { SecretRotation } from './secret-rotation.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
+import { indexEntriesRead } from '../testing/index-entries-read.js';
 
 const aKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [OLD, NEW] = [aKey('old'), aKey('new')];
@@ -99,5 +100,24 @@ describe('the rotation of the encryption key', () => {
     const counts = await Promise.all([1, 2].map(() => new SecretRotation(store, cipher).rotate()));
     expect(counts.reduce((sum, { endpoints }) => sum + endpoints, 0)).toBe(COUNT);
     expect((await ciphertexts()).every((text) => text.subarray(1, 4).toString() === 'old')).toBe(true);
+  });
+
+  it('reads each row once, however few of many are left', async () => {
+    const other = await aTestStore();
+    const cipher = new SecretCipher(`${NEW},${OLD}`);
+    const [rotated, stale] = [5_000, 600];
+    await other.store.query(
+      `insert into idempotency_keys (api_key_id, path, key, fingerprint, seed, lease, leased_until, expires_at, answer_ciphertext)
+       select 'gk_2', '/x', lpad(n::text, 5, '0'), '', gen_random_uuid(), gen_random_uuid(), now(), now(),
+         case when n <= $1 then $3::bytea else $4::bytea end
+       from generate_series(1, $1::int + $2::int) n`,
+      [rotated, stale, cipher.encrypt('an answer'), new SecretCipher(OLD).encrypt('an answer')],
+    );
+    const entries = await indexEntriesRead(other.store, orgId, async () => {
+      expect(await new SecretRotation(other.store, cipher).rotate()).toMatchObject({ idempotency_keys: stale });
+      await other.store.query('select pg_stat_force_next_flush()');
+    }).finally(() => other.drop());
+    // Pages with stale rows are read again when these are encrypted.
+    expect(entries).toBeLessThan(rotated + 3 * stale + 500);
   });
 });

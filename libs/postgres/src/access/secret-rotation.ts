@@ -27,11 +27,19 @@ export interface RotatedSecrets {
   readonly signing_keys: number;
 }
 
+/** The rows that one statement looks at. */
 const BATCH = 500;
 
 interface EncryptedRow {
-  readonly key: string[];
+  readonly key: readonly string[];
   readonly ciphertext: Buffer;
+}
+
+/** The next rows, and what of them is to be encrypted again. */
+interface Page {
+  /** The keys of its first and last row; empty if there are no more. */
+  readonly bounds: readonly (readonly string[])[];
+  readonly stale: readonly EncryptedRow[];
 }
 
 /**
@@ -48,28 +56,39 @@ export class SecretRotation {
   async rotate(): Promise<RotatedSecrets> {
     const rotated = { endpoints: 0, feed_list: 0, idempotency_keys: 0, signing_keys: 0 };
     for (const column of COLUMNS) {
-      for (let rows = await this.#stale(column); rows.length > 0; rows = await this.#stale(column)) {
-        rotated[column.table] += await this.#encryptAnew(column, rows);
+      // No key is less than that.
+      let after: readonly string[] | undefined = column.key.map(() => '');
+      while (after !== undefined) {
+        const page: Page = await this.#page(column, after);
+        if (page.stale.length > 0) rotated[column.table] += await this.#encryptAnew(column, page);
+        after = page.bounds.at(-1);
       }
     }
     return rotated;
   }
 
-  async #stale({ table, column, key }: EncryptedColumn): Promise<readonly EncryptedRow[]> {
+  /** Looks at a limited number of rows, whether any of them is stale or not. */
+  async #page({ table, column, key }: EncryptedColumn, after: readonly string[]): Promise<Page> {
     const prefix = this.cipher.currentPrefix;
-    return this.store.query<EncryptedRow>(
-      `select array[${key.join(', ')}] as key, ${column} as ciphertext from ${table}
-       where ${column} is not null and substring(${column} from 1 for $1) <> $2
+    const rows = await this.store.query<{ names: string[]; ciphertext: Buffer | null }>(
+      `select array[${key.join(', ')}] as names,
+         case when substring(${column} from 1 for $1) <> $2 then ${column} end as ciphertext
+       from ${table} where (${key.join(', ')}) > (${key.map((_, index) => `$${index + 3}`).join(', ')})
        order by ${key.join(', ')} limit ${BATCH}`,
-      [prefix.length, prefix],
+      [prefix.length, prefix, ...after],
     );
+    return {
+      bounds: [...rows.slice(0, 1), ...rows.slice(-1)].map(({ names }) => names),
+      stale: rows.flatMap(({ names, ciphertext }) => (ciphertext === null ? [] : [{ key: names, ciphertext }])),
+    };
   }
 
   /** Encrypts the rows again. Skips a row that has changed since it was read, because it holds a newer secret. */
-  async #encryptAnew({ table, column, key }: EncryptedColumn, rows: readonly EncryptedRow[]): Promise<number> {
+  async #encryptAnew({ table, column, key }: EncryptedColumn, { bounds, stale: rows }: Page): Promise<number> {
     const anew = rows.map(({ ciphertext }) => this.cipher.encrypt(this.cipher.decrypt(ciphertext)));
     const names = key.map((_, index) => `key_${index}`);
     const keys = key.map((_, index) => rows.map((row) => row.key[index]));
+    const bound = (place: number) => `(${key.map((_, index) => `$${key.length * place + index + 3}`).join(', ')})`;
     const [changed] = await this.store.query<{ count: string }>(
       `with changed as (
          update ${table} set ${column} = anew.ciphertext
@@ -77,10 +96,12 @@ export class SecretRotation {
            as anew(${names.join(', ')}, was, ciphertext)
          where ${key.map((name, index) => `${table}.${name} = anew.key_${index}`).join(' and ')}
            and ${table}.${column} = anew.was
+           -- So that no plan reads other rows.
+           and (${key.map((name) => `${table}.${name}`).join(', ')}) between ${bound(1)} and ${bound(2)}
          returning 1
        )
        select count(*) from changed`,
-      [...keys, rows.map((row) => row.ciphertext), anew],
+      [...keys, rows.map((row) => row.ciphertext), anew, ...bounds.flat()],
     );
     return Number(changed?.count ?? 0);
   }

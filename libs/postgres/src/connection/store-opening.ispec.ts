@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { aSharingPooler } from '../../../../test/support/sharing-pooler.js';
+import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
@@ -94,6 +95,7 @@ describe('a store that opens', () => {
         ['datestyle', `'SQL, DMY'`],
         ['timezone', `'Asia/Kathmandu'`],
         ['default_transaction_isolation', 'serializable'],
+        ['jit', 'on'],
         // Milliseconds in which no migration ends.
         ['statement_timeout', '1'],
         ['lock_timeout', '1'],
@@ -102,14 +104,19 @@ describe('a store that opens', () => {
       }
       const store = aStore();
       await store.open(() => undefined);
-      expect(
-        await store.query(
-          `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
-             current_setting('lock_timeout') as lock_timeout, timestamptz '2026-03-05T09:00:00Z' as moment`,
-        ),
-      ).toEqual([
-        { policies: 'on', isolation: 'read committed', lock_timeout: '0', moment: new Date('2026-03-05T09:00:00Z') },
-      ]);
+      const settings = `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
+        current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit, current_setting('timezone') as timezone,
+        timestamptz '2026-03-05T09:00:00Z' as moment`;
+      const expected = {
+        policies: 'on',
+        isolation: 'read committed',
+        lock_timeout: '0',
+        jit: 'off',
+        timezone: 'UTC',
+        moment: new Date('2026-03-05T09:00:00Z'),
+      };
+      expect(await store.query(settings)).toEqual([expected]);
+      expect(await store.forOrg(anOrgId(), (runner) => runner.query(settings))).toEqual([expected]);
       expect(await store.query(`select from pg_class where relnamespace = 'elsewhere'::regnamespace`)).toEqual([]);
       await admin.query(`alter database ${name} reset statement_timeout`);
       const probe = new PostgresProbe({ databaseUrl: database.url, applicationName: 'test' });

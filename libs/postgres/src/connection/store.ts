@@ -36,6 +36,10 @@ const SESSION = [
   // Every query of a stage has an index with the right order. Plans are kept as long as their connection. A plan made
   // while a table was small would still scan or sort it when it is large.
   'set enable_seqscan = off; set enable_bitmapscan = off',
+  // Without sequential scans, some plans seem so costly that Postgres would compile them for longer than they run.
+  'set jit = off',
+  // In other zones, a day may have 23 or 25 hours.
+  `set timezone = 'UTC'`,
   'set row_security = on; set DateStyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
   'set lock_timeout = 0; set statement_timeout = 0',
 ].join('; ');

@@ -70,10 +70,10 @@ const COUNT_EVENTS = `
     select first.seq - 1 as low, last.seq as high,
       greatest(-1, floor(extract(epoch from last.appended_at - $2) / $3))::int as high_bucket
     from (
-      select seq from events where org_id = $1 and appended_at >= $2::timestamptz - interval '1 day' order by seq limit 1
+      select seq from events where org_id = $1 and appended_at >= $2::timestamptz - interval '24 hours' order by seq limit 1
     ) first
     cross join (
-      select seq, appended_at from events where org_id = $1 and appended_at >= $2::timestamptz - interval '1 day'
+      select seq, appended_at from events where org_id = $1 and appended_at >= $2::timestamptz - interval '24 hours'
       order by seq desc limit 1
     ) last
   ), stretch (low, low_bucket, high, high_bucket) as (
@@ -82,7 +82,7 @@ const COUNT_EVENTS = `
     select half.* from stretch
     cross join lateral (
       select seq, greatest(-1, floor(extract(epoch from appended_at - $2) / $3))::int as bucket from events
-      where org_id = $1 and seq = (stretch.low + stretch.high) / 2 and appended_at >= $2::timestamptz - interval '1 day'
+      where org_id = $1 and seq = (stretch.low + stretch.high) / 2 and appended_at >= $2::timestamptz - interval '24 hours'
       limit 1
     ) middle
     cross join lateral (values

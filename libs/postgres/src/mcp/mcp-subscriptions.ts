@@ -14,7 +14,7 @@ import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import type { Store } from '../connection/store.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
-import { advanceWatermarks, type Query } from './watermarks.js';
+import { advanceWatermark, type Query } from './watermarks.js';
 
 /** A webhook subscription of an agent, as it is stored. */
 export interface McpSubscription {
@@ -330,7 +330,7 @@ export class McpSubscriptions {
       );
     }
     const query: Query = (sql, parameters) => runner.query(sql, parameters);
-    await advanceWatermarks({ query, feed: this.store.feed, filters: this.filters }, given.keptSince, id);
+    await advanceWatermark({ query, feed: this.store.feed, filters: this.filters }, given.keptSince, id);
     const [gap] = (await runner.query(
       `select gap_seq is not null as is_truncated from mcp_subscriptions where id = $1`,
       [id],

@@ -69,6 +69,7 @@ export interface McpNotice {
 
 const SUSPENDED_FROM_ATTEMPTS = 100;
 const SUSPENDED_FROM_FAILURES = 0.95;
+const SUBSCRIPTIONS_AT_ONCE = 200;
 const LATE_AT_ONCE = 100;
 const NOTICES_AT_ONCE = 50;
 /** A subscription without expiry that was suspended for this long is dropped. */
@@ -181,10 +182,15 @@ export class McpUpkeep {
     return suspended.length;
   }
 
-  /** Moves all watermarks. @returns the number of subscriptions that miss events */
-  async advance(keptSince: Date): Promise<number> {
+  /**
+   * Moves all watermarks but those at which it fails.
+   * @param size the number of subscriptions that one statement moves
+   * @returns the number of subscriptions that miss events
+   */
+  async advance(keptSince: Date, onFailure: (error: unknown) => void, size = SUBSCRIPTIONS_AT_ONCE): Promise<number> {
     const query: Query = (sql, parameters) => this.store.query(sql, parameters);
-    return advanceWatermarks({ query, feed: this.store.feed, filters: this.filters }, keptSince, null);
+    const use = { query, feed: this.store.feed, filters: this.filters };
+    return advanceWatermarks(use, keptSince, { size, onFailure });
   }
 
   /**

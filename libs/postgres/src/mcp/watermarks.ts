@@ -14,10 +14,19 @@ import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliv
 const IS_SETTLED = `(d.status = 'delivered' or d.status = 'failed' and d.last_error is distinct from 'endpoint_disabled')
   and not ${IS_ENDED}`;
 
+/** The start of the first day with an event after the watermark of `s`. So the days before it are not searched. */
+const FIRST_DAY = `coalesce((
+          select min(day)::timestamp at time zone 'UTC' from feed_days
+          where org_id = s.org_id and last_seq > s.watermark_seq
+        ), '-infinity')`;
+
+/** Live subscriptions, by id. Parameters: the id before the first one, their number. */
+const PAGE = 'select id from mcp_subscriptions where ended_at is null and id > $1 order by id limit $2';
+
 /**
  * Moves watermarks to right before the first event that is not settled, or to the head of the feed. An event without a
  * delivery is not settled: the router has yet to see it. So nothing depends on how far the router or the projector is.
- * Subscriptions with a filter are left to `advanceFiltered`. Parameter: a subscription, or null for all.
+ * Subscriptions with a filter are left to `advanceFiltered`. Parameter: subscriptions.
  */
 const ADVANCE = `
   update mcp_subscriptions s set watermark_seq = moved.to_seq
@@ -30,6 +39,7 @@ const ADVANCE = `
       select e.seq from events e
       where e.org_id = s.org_id and e.event_type = s.name and e.seq > s.watermark_seq and e.seq <= h.last_seq
         and (s.widget_id is null or e.widget_id = s.widget_id)
+        and e.appended_at >= ${FIRST_DAY}
         and not exists (
           select from ${SEEN_DELIVERIES}
           where d.endpoint_id = s.endpoint_id and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
@@ -37,14 +47,13 @@ const ADVANCE = `
         )
       order by e.seq limit 1
     ) open on true
-    where s.ended_at is null and ($1::text is null or s.id = $1)
+    where s.ended_at is null and s.id = any($1::text[])
   ) moved
   where s.id = moved.id and moved.to_seq > s.watermark_seq`;
 
 /**
  * Moves watermarks over events that retention has removed, and remembers that subscribers miss them. The types of
- * removed events are not known, so each counts. Parameters: a subscription, or null for all; the oldest time that is
- * kept.
+ * removed events are not known, so each counts. Parameters: subscriptions; the oldest time that is kept.
  */
 const FIND_GAPS = `
   with moved as (
@@ -53,13 +62,12 @@ const FIND_GAPS = `
     from (
       select s.id, coalesce((
         select e.seq - 1 from events e
-        where e.org_id = s.org_id and e.seq > s.watermark_seq and e.appended_at >= $2 order by e.seq limit 1
+        where e.org_id = s.org_id and e.seq > s.watermark_seq and e.appended_at >= greatest($2::timestamptz, ${FIRST_DAY})
+        order by e.seq limit 1
       ), h.last_seq) as to_seq
       from mcp_subscriptions s
       join org_heads h on h.org_id = s.org_id and h.last_seq > s.watermark_seq
-      where s.ended_at is null and ($1::text is null or s.id = $1) and not exists (
-        select from events e where e.org_id = s.org_id and e.seq = s.watermark_seq + 1 and e.appended_at >= $2
-      )
+      where s.ended_at is null and s.id = any($1::text[])
     ) g
     where s.id = g.id and g.to_seq > s.watermark_seq
     returning s.id
@@ -281,14 +289,56 @@ async function undeliveredElsewhere(read: Query, query: Query, parameters: unkno
 }
 
 /**
- * Moves the watermark of the subscription, or of all. Gaps come first: an event that is gone is not open any more, so
- * the watermark would pass it in silence.
+ * Moves the watermark of the subscription.
  * @returns the number of subscriptions that miss events
  */
-export async function advanceWatermarks(use: Use, keptSince: Date, id: string | null): Promise<number> {
-  const { query } = use;
-  const found = (await query(FIND_GAPS, [id, keptSince])) as unknown[];
-  await query(ADVANCE, [id]);
+export async function advanceWatermark(use: Use, keptSince: Date, id: string): Promise<number> {
+  const gaps = await advancePage(use.query, keptSince, [id]);
   await advanceFiltered(use, id);
-  return found.length + (await advanceElsewhere(use, keptSince, id));
+  return gaps + (await advanceElsewhere(use, keptSince, id));
+}
+
+/** How to move the watermarks of all subscriptions. */
+export interface Pages {
+  /** The number of subscriptions that one statement moves. */
+  readonly size: number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Moves the watermarks of all subscriptions, a page of them at a time. A page that fails waits for the next time, and the
+ * others move.
+ * @returns the number of subscriptions that miss events
+ */
+export async function advanceWatermarks(use: Use, keptSince: Date, { size, onFailure }: Pages): Promise<number> {
+  const { query } = use;
+  const attempt = (act: () => Promise<void>) => act().catch(onFailure);
+  let gaps = 0;
+  for (let page = await pageAfter(query, '', size); page.length > 0;) {
+    const ids = page;
+    await attempt(async () => {
+      gaps += await advancePage(query, keptSince, ids);
+    });
+    page = await pageAfter(query, ids.at(-1) ?? '', size);
+  }
+  await attempt(() => advanceFiltered(use, null));
+  await attempt(async () => {
+    gaps += await advanceElsewhere(use, keptSince, null);
+  });
+  return gaps;
+}
+
+async function pageAfter(query: Query, after: string, size: number): Promise<readonly string[]> {
+  return ((await query(PAGE, [after, size])) as { readonly id: string }[]).map(({ id }) => id);
+}
+
+/**
+ * Moves the watermarks of these subscriptions, as far as the events are in the main database and no filter has to be
+ * asked. Gaps come first: an event that is gone is not open any more, so the watermark would pass it in silence.
+ * @returns the number of subscriptions that miss events
+ */
+async function advancePage(query: Query, keptSince: Date, ids: readonly string[]): Promise<number> {
+  const found = (await query(FIND_GAPS, [ids, keptSince])) as unknown[];
+  await query(ADVANCE, [ids]);
+  return found.length;
 }

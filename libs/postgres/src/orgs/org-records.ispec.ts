@@ -149,3 +149,27 @@ it('an organization is deleted with a part of its rows at a time, and its own an
   const answers = 'select count(*)::int as count from idempotency_keys where api_key_id like $1';
   expect(await store.query(answers, [`key_${orgId}%`])).toEqual([{ count: 6_000 }]);
 });
+
+it('an organization is deleted without reading again what is deleted already', async () => {
+  const orgId = anOrgId();
+  const rows = 30_000;
+  await store.query(
+    `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+       mail_state)
+     select $1::uuid, n, n, n, 1, 0, now(), '{}', false, 'none' from generate_series(1, $2::int) n`,
+    [orgId, rows],
+  );
+  await store.query(
+    `insert into endpoint_versions (endpoint_id, org_id, after_seq, changed_at, events, is_deleted, url)
+     select 'whe_' || $1::text || n, $1::uuid, 0, now(), '{}', true, 'https://example.com' from generate_series(1, $2::int) n`,
+    [orgId, rows],
+  );
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    await new OrgRecords(store).delete(orgId);
+    await store.query('select pg_stat_force_next_flush()');
+  });
+  // Versions are read twice: the deleted endpoints, and all of their versions.
+  expect(entries).toBeLessThan(3 * rows + 1_000);
+  expect(await store.query('select 1 from endpoint_versions where org_id = $1 limit 1', [orgId])).toEqual([]);
+  expect(await store.query('select 1 from alerts where org_id = $1 limit 1', [orgId])).toEqual([]);
+});

@@ -154,36 +154,52 @@ export class OrgRecords {
 }
 
 /**
- * Repeats a statement that deletes a chunk of rows until there are no more.
- * @returns the number of rows
+ * Hands what a query finds to `act`, a chunk at a time. A cursor reads each row once: a query for the next chunk would
+ * read past all that is deleted already. Parameter of the query: the org; its column: `found`.
  */
-async function deleteAll(runner: QueryRunner, statement: string, parameters: readonly unknown[]): Promise<number> {
-  for (let deleted = 0; ;) {
-    const [, rows] = (await runner.query(statement, [...parameters])) as [unknown, number];
-    if (rows === 0) return deleted;
-    deleted += rows;
+async function inChunks(
+  runner: QueryRunner,
+  orgId: OrgId,
+  query: string,
+  size: number,
+  act: (found: readonly string[]) => Promise<void>,
+): Promise<void> {
+  await runner.query(`declare chunks no scroll cursor for ${query}`, [orgId]);
+  for (;;) {
+    const rows = (await runner.query(`fetch ${size} from chunks`)) as { readonly found: string }[];
+    if (rows.length > 0) await act(rows.map(({ found }) => found));
+    if (rows.length < size) break;
   }
+  await runner.query('close chunks');
 }
 
-/** Deletes the rows of the org from a table whose primary key is `id`, or `org_id` and `id`. @returns their number */
-async function deleteRowsOf(runner: QueryRunner, orgId: OrgId, table: string, id: string): Promise<number> {
-  // By a list, as no plan for it reads the rows of others.
-  const chunk = `array(select ${id} from ${table} where org_id = $1 limit ${CHUNK_ROWS})`;
-  return deleteAll(runner, `delete from ${table} where org_id = $1 and ${id} = any(${chunk})`, [orgId]);
+/** Deletes the rows of a table that meet a condition about the org, a chunk at a time. @returns their number */
+async function deleteAll(runner: QueryRunner, orgId: OrgId, table: string, condition = 'org_id = $1'): Promise<number> {
+  let deleted = 0;
+  // By their places, as no plan for that reads other rows. A locked row stays at its place.
+  const query = `select ctid::text as found from ${table} where ${condition} for update`;
+  await inChunks(runner, orgId, query, CHUNK_ROWS, async (places) => {
+    const [, count] = (await runner.query(`delete from ${table} where ctid = any($1::tid[])`, [places])) as [
+      unknown,
+      number,
+    ];
+    deleted += count;
+  });
+  return deleted;
 }
 
 /** @returns the number of endpoints */
 async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<number> {
   // As for a single endpoint, the projector adds nothing after this: it locks the rows while it writes history.
   const ids: string[] = [];
-  for (;;) {
-    const [rows] = (await runner.query(
-      `delete from endpoints where id in (select id from endpoints where org_id = $1 limit ${CHUNK_ENDPOINTS}) returning id`,
-      [orgId],
-    )) as [{ readonly id: string }[], number];
-    ids.push(...rows.map(({ id }) => id));
-    if (rows.length < CHUNK_ENDPOINTS) break;
-  }
+  const query = 'select id as found from endpoints where org_id = $1';
+  await inChunks(runner, orgId, query, CHUNK_ENDPOINTS, async (found) => {
+    const [deleted] = (await runner.query('delete from endpoints where id = any($1::text[]) returning id', [found])) as [
+      { readonly id: string }[],
+      number,
+    ];
+    ids.push(...deleted.map(({ id }) => id));
+  });
   for (const table of ['endpoint_health', 'endpoint_endings']) {
     await runner.query(`delete from ${table} where endpoint_id = any($1::text[])`, [ids]);
   }
@@ -200,21 +216,9 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
  * @returns the number of versions
  */
 async function deleteVersions(runner: QueryRunner, orgId: OrgId): Promise<number> {
-  for (let versions = 0; ;) {
-    const deleted = (await runner.query(
-      `select endpoint_id from endpoint_versions where org_id = $1 and is_deleted limit ${CHUNK_ENDPOINTS}`,
-      [orgId],
-    )) as { readonly endpoint_id: string }[];
-    if (deleted.length === 0) return versions;
-    // By a list, as no plan for it reads the versions of others.
-    versions += await deleteAll(
-      runner,
-      `delete from endpoint_versions where id = any(array(
-         select id from endpoint_versions where endpoint_id = any($1::text[]) limit ${CHUNK_ROWS}
-       ))`,
-      [deleted.map(({ endpoint_id: id }) => id)],
-    );
-  }
+  // By a list, as no plan for it reads the versions of others.
+  const deleted = 'array(select endpoint_id from endpoint_versions where org_id = $1 and is_deleted)';
+  return deleteAll(runner, orgId, 'endpoint_versions', `endpoint_id = any(${deleted})`);
 }
 
 /**
@@ -226,15 +230,9 @@ async function deleteKeys(
   runner: QueryRunner,
   orgId: OrgId,
 ): Promise<{ readonly keys: number; readonly sessions: number }> {
-  const sessions = await deleteRowsOf(runner, orgId, 'portal_sessions', 'id');
-  const keys = await deleteRowsOf(runner, orgId, 'api_keys', 'id');
-  await deleteAll(
-    runner,
-    `delete from idempotency_keys where (api_key_id, path, key) in (
-       select api_key_id, path, key from idempotency_keys where about_org_id = $1 limit ${CHUNK_ROWS}
-     )`,
-    [orgId],
-  );
+  const sessions = await deleteAll(runner, orgId, 'portal_sessions');
+  const keys = await deleteAll(runner, orgId, 'api_keys');
+  await deleteAll(runner, orgId, 'idempotency_keys', 'about_org_id = $1');
   return { keys, sessions };
 }
 
@@ -246,8 +244,8 @@ async function deleteLiveChat(runner: QueryRunner, orgId: OrgId): Promise<number
     'update chat_queues set waiting = 0, first_alert_seconds = $2, second_alert_seconds = $3 where org_id = $1',
     [orgId, firstAlertSeconds, secondAlertSeconds],
   );
-  await deleteRowsOf(runner, orgId, 'waiting_conversations', 'conversation_id');
-  await deleteRowsOf(runner, orgId, 'alerts', 'event_id');
+  await deleteAll(runner, orgId, 'waiting_conversations');
+  await deleteAll(runner, orgId, 'alerts');
   const [, settings] = (await runner.query('delete from live_chat_settings where org_id = $1', [orgId])) as [
     unknown,
     number,

@@ -193,7 +193,7 @@ async function readChunk(runner: QueryRunner, orgId: OrgId, startMs: number, aft
     `select count(*)::int as events, coalesce(sum(bytes), 0)::bigint as bytes, coalesce(max(seq), $3::bigint) as through
      from (
        select seq, octet_length(envelope) as bytes from events
-       where org_id = $1 and seq > $3 and appended_at >= $2 and appended_at < $2::timestamptz + interval '1 day'
+       where org_id = $1 and seq > $3 and appended_at >= $2 and appended_at < $2::timestamptz + interval '24 hours'
        order by seq limit ${CHUNK_EVENTS}
      ) chunk`,
     [orgId, new Date(startMs), after],

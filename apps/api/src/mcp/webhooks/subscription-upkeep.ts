@@ -88,7 +88,9 @@ export class SubscriptionUpkeep extends RegularWork {
     const ended = await this.upkeep.end(NAMES, ERRORS);
     const expired = await this.upkeep.expire();
     const suspended = await this.upkeep.suspend();
-    const gaps = await this.upkeep.advance(this.#keptSince);
+    const gaps = await this.upkeep.advance(this.#keptSince, (error) => {
+      this.failed(error);
+    });
     if (ended + expired + suspended + gaps > 0) {
       this.logger.info({ ended, expired, suspended, gaps }, 'mcp.subscriptions_changed');
     }

@@ -104,6 +104,17 @@ describe('DayPartitions', () => {
     expect(await tablesOf('20240101')).toEqual([]);
   });
 
+  it('drops what it can while one table is read for long, and throws the error then', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2022, 0, 1)]);
+    await store.snapshot(async (reader) => {
+      await reader.query('select count(*) from deliveries');
+      await expect(partitions.drop(Date.UTC(2022, 0, 2))).rejects.toThrow('lock timeout');
+      expect(await tablesOf('20220101')).toEqual(['deliveries_20220101']);
+    });
+    expect(await partitions.drop(Date.UTC(2022, 0, 2))).toEqual(['deliveries_20220101']);
+  });
+
   it('lets nobody make or drop other tables than those of days', async () => {
     await expect(store.query(`select gapless_drop_day('endpoints', '2026-01-01')`)).rejects.toThrow(/no table of days/);
     await expect(store.query(`select gapless_make_day('api_keys', '2026-01-01')`)).rejects.toThrow(/no table of days/);

@@ -93,6 +93,7 @@ export class DayPartitions {
   /**
    * Drops the tables of days that ended before that time. Rows of the day of that time are kept; readers skip them.
    * @returns the names of the dropped tables
+   * @throws the first error, once it has tried to drop each of them: a long read of one table keeps no others
    */
   async drop(beforeMs: number): Promise<readonly string[]> {
     const rows = await this.store.query<{ name: string }>(
@@ -102,9 +103,14 @@ export class DayPartitions {
       [TABLES],
     );
     const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
-    for (const name of expired) await this.#drop(name);
-    const lastDayMs = Math.max(...expired.filter((name) => name.startsWith('events_')).map(endOfDay)) - DAY_MS;
-    if (lastDayMs > 0) await this.#forgetFeedDays(isoDay(lastDayMs));
+    const outcomes: PromiseSettledResult<void>[] = [];
+    for (const name of expired) outcomes.push(...(await Promise.allSettled([this.#drop(name)])));
+    const isKept = (name: string) => outcomes[expired.indexOf(name)]?.status === 'rejected';
+    const days = expired.filter((name) => name.startsWith('events_'));
+    const firstKept = days.findIndex(isKept);
+    const lastDropped = days.slice(0, firstKept === -1 ? days.length : firstKept).at(-1);
+    if (lastDropped !== undefined) await this.#forgetFeedDays(isoDay(endOfDay(lastDropped) - DAY_MS));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     return expired;
   }
 
