@@ -100,6 +100,8 @@ describe('the files of the dashboard', () => {
   it.each([
     '/api/v1/nothing',
     '/api',
+    '//api/v1/external/events',
+    '/API/v1/external/events',
     '/docs/nothing',
     '/health',
     '/metrics',

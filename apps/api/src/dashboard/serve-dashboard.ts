@@ -97,7 +97,9 @@ export function serveDashboard(
     const { '*': path } = request.params as { readonly '*': string };
     const [first = ''] = path.split('/', 1);
     const isFile = path.includes('.');
-    if (NOT_PAGES.has(first) || (isFile && !FILE.test(path))) {
+    // A client whose base url ends with a slash, or that writes `API`, must not take a page for its answer.
+    const isOther = path.startsWith('/') || NOT_PAGES.has(first.toLowerCase());
+    if (isOther || (isFile && !FILE.test(path))) {
       reply.callNotFound();
       return reply;
     }
