@@ -194,10 +194,9 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
   const ids: string[] = [];
   const query = 'select id as found from endpoints where org_id = $1';
   await inChunks(runner, orgId, query, CHUNK_ENDPOINTS, async (found) => {
-    const [deleted] = (await runner.query('delete from endpoints where id = any($1::text[]) returning id', [found])) as [
-      { readonly id: string }[],
-      number,
-    ];
+    const [deleted] = (await runner.query('delete from endpoints where id = any($1::text[]) returning id', [
+      found,
+    ])) as [{ readonly id: string }[], number];
     ids.push(...deleted.map(({ id }) => id));
   });
   for (const table of ['endpoint_health', 'endpoint_endings']) {
