@@ -24,8 +24,8 @@ import { drawsFrom, oneTo } from '../../support/sequence.js';
 import { ConsumerProcess } from './support/consumer-process.js';
 import { aLossyWay } from './support/lossy-way.js';
 
-const KILLS = 20;
-const EVENTS = 5_000;
+const KILLS = 8;
+const EVENTS = 2_000;
 const EVENTS_PER_LIFE = EVENTS / KILLS;
 
 /** As the reference consumer keeps it. */

@@ -90,7 +90,7 @@ class BusyBroker {
 }
 
 describe('topics on brokers that have just started, or are busy', () => {
-  it.each(STEPS)('are made although %s fails, whatever the error that passes', async (step) => {
+  it.concurrent.each(STEPS)('are made although %s fails, whatever the error that passes', async (step) => {
     await Promise.all(
       PASSING_KAFKA_ERRORS.map(async (error) => {
         const broker = new BusyBroker(step, error, 2, [0, 1, 2]);
@@ -105,11 +105,14 @@ describe('topics on brokers that have just started, or are busy', () => {
     );
   });
 
-  it('are waited for longer than any election takes: a leader that is missing 6 times in a row', async () => {
-    const broker = new BusyBroker('fetchTopicOffsets', PASSING_KAFKA_ERRORS[0]!, 6);
-    await ensureTopics(broker.admin, plans);
-    expect(broker.calls.filter((step) => step === 'fetchTopicOffsets')).toHaveLength(plans.length + 6);
-  });
+  it.concurrent(
+    'are waited for longer than any election takes: a leader that is missing 6 times in a row',
+    async () => {
+      const broker = new BusyBroker('fetchTopicOffsets', PASSING_KAFKA_ERRORS[0]!, 6);
+      await ensureTopics(broker.admin, plans);
+      expect(broker.calls.filter((step) => step === 'fetchTopicOffsets')).toHaveLength(plans.length + 6);
+    },
+  );
 
   it.each(STEPS)('are given up at once when %s fails for good', async (step) => {
     for (const error of LASTING_KAFKA_ERRORS) {
