@@ -43,12 +43,12 @@ interface Desk {
   readonly apiKey: string;
 }
 
-/** Somebody who has signed in for an org of their own, beside a way to it over HTTP. */
+/** Somebody who has a session of an org of their own and sees no page yet, beside a way to it over HTTP. */
 async function aDesk(view?: View): Promise<Desk> {
   const orgId = anOrgId();
   const apiKey = await anApiKey(suite.app.app.get(Store), orgId);
   const visitor = await aVisitor(view);
-  await visitor.signIn(apiKey);
+  await visitor.bringSession(apiKey);
   return { visitor, operator: await suite.anOperator(orgId), apiKey };
 }
 
@@ -70,7 +70,9 @@ const seqsAt = (receiver: Receiver) => receiver.received.map(({ headers }) => Nu
 
 describe('the sign-in', () => {
   it('is asked for on every page, leads on to it, and ends with the sign-out', async () => {
-    const { visitor, operator, apiKey } = await aDesk();
+    const { operator, apiKey } = await aDesk();
+    const visitor = await aVisitor();
+    await visitor.signIn(apiKey);
     const { id } = await operator.register({
       url: (await suite.aReceiver()).url,
       events: ['ticket.created'],
@@ -475,7 +477,9 @@ describe('every page', () => {
 
   it('follows the theme that was chosen, also on the next visit', async () => {
     const visitor = await aVisitor({ theme: 'light' });
-    await visitor.signIn(desk.apiKey);
+    await visitor.bringSession(desk.apiKey);
+    await visitor.open('/');
+    await visitor.heading('Overview').waitFor();
     const ground = () => visitor.page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     const light = await ground();
     await visitor.button(/^Theme: as your system/).click();

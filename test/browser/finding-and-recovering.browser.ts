@@ -210,6 +210,8 @@ describe('the search box', () => {
     });
     const [delivery] = await operator.deliveries(id);
 
+    await visitor.open('/');
+    await visitor.heading('Overview').waitFor();
     await visitor.find(` ${ids[59]!} `);
     await page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
     await visitor.see('Up to #60');
@@ -242,6 +244,8 @@ describe('the search box', () => {
     const { url } = await desk.suite.aReceiver();
     const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
     const { id: recovery } = await operator.beginRecovery(id, { since_seq: 0, status: 'never_sent' });
+    await visitor.open('/');
+    await visitor.heading('Overview').waitFor();
     await visitor.find(`recovery ${recovery!} please`);
     await page.getByRole('region', { name: 'Recovery' }).getByText(recovery!).waitFor();
     await visitor.see('Never sent events of all that is kept');
@@ -284,6 +288,8 @@ describe('the search box', () => {
 
   it('says that there is no such thing', async () => {
     const { visitor } = await desk.aDesk();
+    await visitor.open('/');
+    await visitor.heading('Overview').waitFor();
     await visitor.find('evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.see('There is no event evt_01K2Z8Q4T7WJ5M3N9R6XBCDEFG');
     await visitor.open('/find?q=parcel');
@@ -615,7 +621,7 @@ describe('without a connection', () => {
     const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));
     await proxy.open();
     const visitor = await desk.aVisitor({}, proxy.url);
-    await visitor.signIn(apiKey);
+    await visitor.bringSession(apiKey);
     await operator.emit({
       event: 'conversation.handed_off',
       occurred_at: new Date(Date.now() - 30_000).toISOString(),

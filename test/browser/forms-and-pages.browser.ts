@@ -308,6 +308,7 @@ describe('a secret that is shown once', () => {
   it('is not lost by a reload or a step back without a warning', async () => {
     const { visitor } = await desk.aDesk();
     const { page } = visitor;
+    await visitor.open('/');
     await page.getByRole('link', { name: 'API keys' }).click();
     await visitor.button('New API key').click();
     await visitor.button('Create key').click();
@@ -404,7 +405,7 @@ describe('a tab whose session a sign-in in another tab has replaced', () => {
     const takeCookieOf = async ({ context }: Visitor) => visitor.context.addCookies(await context.cookies());
     await rename('CRM sync');
     const again = await desk.aVisitor();
-    await again.signIn(apiKey);
+    await again.bringSession(apiKey);
     await takeCookieOf(again);
     await visitor.button('Save').click();
     await visitor.heading('CRM sync').waitFor();
@@ -827,7 +828,7 @@ describe('every page', () => {
     { theme: 'light', width: 390 },
   ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
     const visitor = await desk.aVisitor(view);
-    await visitor.signIn(everything.apiKey);
+    await visitor.bringSession(everything.apiKey);
     await watchShifts(visitor);
     const found: string[] = [];
     for (const path of paths) {
@@ -843,7 +844,7 @@ describe('every page', () => {
 
   it('stays in its place when its parts come one after the other', async () => {
     const visitor = await desk.aVisitor({ width: 390 });
-    await visitor.signIn(everything.apiKey);
+    await visitor.bringSession(everything.apiKey);
     await watchShifts(visitor);
     const answers = await LateAnswers.of(visitor.page);
     const found: string[] = [];
@@ -870,7 +871,7 @@ describe('every page', () => {
         setInterval(() => this.dispatchEvent(new MessageEvent('beat')), 15_000);
       }
     };`);
-    await visitor.signIn(everything.apiKey);
+    await visitor.bringSession(everything.apiKey);
     const counts: Record<string, number> = {};
     for (const path of ['/', paths[5]!, paths[6]!, '/events?seq=1', '/alerts']) {
       await show(visitor, path);
@@ -897,12 +898,10 @@ describe('every page', () => {
 
   it('begins with at most 145 KB without its data, in the font that comes with it', async () => {
     const visitor = await desk.aVisitor();
-    await visitor.signIn(everything.apiKey);
+    await visitor.bringSession(everything.apiKey);
     const sizes: Promise<readonly [path: string, bytes: number]>[] = [];
     const asked = new Set<string>();
-    // Another browser, with nothing in its cache.
-    const second = await desk.aVisitor();
-    second.page.on('requestfinished', (request) => {
+    visitor.page.on('requestfinished', (request) => {
       // A later request for the same address is not part of the first page.
       const path = request.url();
       // How much data there is depends on the organization.
@@ -910,20 +909,18 @@ describe('every page', () => {
       asked.add(path);
       sizes.push(request.sizes().then(({ responseBodySize }) => [path, responseBodySize]));
     });
-    await second.context.addCookies(await visitor.context.cookies());
-    await second.page.addInitScript("localStorage.setItem('gapless.signed-in', '1')");
     // On a slow machine, files that the page loads two seconds later would count as well.
-    await second.page.addInitScript(
+    await visitor.page.addInitScript(
       'const later = setTimeout; setTimeout = (act, ms, ...rest) => later(act, ms === 2_000 ? 600_000 : ms, ...rest);',
     );
-    await show(second, '/');
-    await second.page.evaluate('document.fonts.ready.then(() => undefined)');
+    await show(visitor, '/');
+    await visitor.page.evaluate('document.fonts.ready.then(() => undefined)');
     const files = await Promise.all(sizes);
     const bytes = files.reduce((sum, [, size]) => sum + size, 0);
     expect(bytes).toBeGreaterThan(50_000);
     // If it is too much, the message has the files.
     expect(bytes < MAX_FIRST_PAGE_BYTES ? [] : files).toEqual([]);
-    const fonts = await second.page.evaluate<string[]>(
+    const fonts = await visitor.page.evaluate<string[]>(
       "[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)",
     );
     expect(fonts.join()).toContain('Inter Variable');
@@ -931,7 +928,7 @@ describe('every page', () => {
 
   it('says in which zone its times are', async () => {
     const visitor = await desk.aVisitor();
-    await visitor.signIn(everything.apiKey);
+    await visitor.bringSession(everything.apiKey);
     await show(visitor, '/events?seq=1');
     const title = await visitor.page.locator('time').first().getAttribute('title');
     expect(title).toMatch(/(UTC|GMT|[A-Z]{3,4}).* · \d{4}-\d\d-\d\dT/);

@@ -8,7 +8,7 @@ import type { Receiver } from '../../support/receiver.js';
 import { aBrowser } from './a-browser.js';
 import { Visitor, type View } from './visitor.js';
 
-/** A browser that has signed in to an org of its own, and a client of that org over HTTP. */
+/** A browser that has a session of an org of its own and shows no page yet, and a client of that org over HTTP. */
 export interface Desk {
   readonly visitor: Visitor;
   readonly operator: Operator;
@@ -36,7 +36,7 @@ export class FrontDesk {
       this.suite.anOperator(orgId),
       anApiKey(this.suite.app.app.get(Store), orgId),
     ]);
-    await visitor.signIn(apiKey);
+    await visitor.bringSession(apiKey);
     return { visitor, operator, apiKey };
   }
 
