@@ -31,18 +31,18 @@ it('what an endpoint missed is found by seq and by time, however often it was in
   await new DayPartitions(store).ensure([0, 1, 2].map((day) => FIRST_MS + day * DAY_MS));
   await store.query(
     `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
-     select $1, n, $2::timestamptz + n * interval '40 seconds', 'evt_' || lpad(n::text, 26, '0'), 'ticket.created', '{}'
+     select $1, n, $2::timestamptz + n * interval '50 seconds', 'evt_' || lpad(n::text, 26, '0'), 'ticket.created', '{}'
      from generate_series(1, $3::int) n`,
     [orgId, new Date(FIRST_MS), EVENTS],
   );
-  // Every two minutes, the endpoint is inactive for half a minute. By time, the event at its beginning was missed, and the one
-  // 40 s before. By seq, the one after the end of every other period was.
+  // Every 200 s, the endpoint is inactive for half a minute. By time, the event at its beginning was missed, the one 50 s
+  // before, and the one 20 s after its end. By seq, the one 70 s after the end of every other period was.
   await store.query(
     `with added as (
        insert into endpoint_inactive_periods
          (endpoint_id, org_id, activation, began_at, ended_at, began_after_seq, ended_after_seq)
-       select $1, $2, n + $4 + 1, $3::timestamptz + n * interval '2 minutes',
-         $3::timestamptz + n * interval '2 minutes' + interval '30 seconds', 3 * n, 3 * n + 1 - n % 2
+       select $1, $2, n + $4 + 1, $3::timestamptz + n * interval '200 seconds',
+         $3::timestamptz + n * interval '200 seconds' + interval '30 seconds', 4 * n, 4 * n + 2 - 2 * (n % 2)
        from generate_series(-$4::int, $4::int) n
      ) update endpoints set activation = 2 * $4 + 2, created_at = $3::timestamptz - interval '1 day' where id = $1`,
     [id, orgId, new Date(FIRST_MS), OTHERS],
@@ -53,7 +53,39 @@ it('what an endpoint missed is found by seq and by time, however often it was in
   const nowMs = FIRST_MS + 3 * DAY_MS;
   const entries = await indexEntriesRead(store, orgId, async () => {
     const page = await source.page(orgId, subscriber, ['missed'], range, 0 as Seq, EVENTS, nowMs);
-    expect(page.events.map(({ seq }) => seq)).toEqual(oneTo(EVENTS).filter((seq) => seq % 3 !== 1 || seq % 2 === 1));
+    expect(page.events.map(({ seq }) => seq)).toEqual(oneTo(EVENTS).filter((seq) => seq % 8 !== 6));
   });
   expect(entries).toBeLessThan(15 * EVENTS);
+});
+
+it('what came as the endpoint was enabled was missed, once routing cannot send it any more', async () => {
+  const orgId = anOrgId();
+  const id = await anEndpoint(store, orgId);
+  const endedMs = FIRST_MS + 3_600_000;
+  const appendedMs = [endedMs - 1, endedMs, endedMs + 200, endedMs + 300, endedMs + 60_000];
+  await new DayPartitions(store).ensure([FIRST_MS]);
+  await store.query(
+    `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
+     select $1, n, at, 'evt_' || lpad(n::text, 26, '1'), case n when 4 then 'ticket.closed' else 'ticket.created' end, '{}'
+     from unnest($2::timestamptz[]) with ordinality as appended(at, n)`,
+    [orgId, appendedMs.map((ms) => new Date(ms))],
+  );
+  await store.query(
+    `with added as (
+       insert into endpoint_inactive_periods
+         (endpoint_id, org_id, activation, began_at, ended_at, began_after_seq, ended_after_seq)
+       values ($1, $2, 1, $3, $4, 0, 0)
+     ) update endpoints set activation = 2, created_at = $3 where id = $1`,
+    [id, orgId, new Date(FIRST_MS), new Date(endedMs)],
+  );
+  const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
+  const subscriber = { id, orgId, events: ['ticket.created'], widgetIds: null, filter: null } as never;
+  const range = { sinceSeq: null, since: null, until: null, throughSeq: null };
+  const look = async (nowMs: number) => {
+    const page = await source.page(orgId, subscriber, ['failed', 'missed'], range, 0 as Seq, EVENTS, nowMs);
+    return { seqs: page.events.map(({ seq }) => seq), undecided: page.firstUndecided };
+  };
+  expect(await look(endedMs + 1_000)).toEqual({ seqs: [1], undecided: 2 });
+  expect(await look(endedMs + 60_100)).toEqual({ seqs: [1, 2], undecided: 3 });
+  expect(await look(endedMs + 180_000)).toEqual({ seqs: [1, 2, 3], undecided: null });
 });

@@ -97,6 +97,16 @@ const WAS_INACTIVE = `exists (
           )
         )`;
 
+/**
+ * Whether the event came just after the endpoint was enabled. A period ends when the request comes, and the router reads
+ * the endpoint as inactive until the request is stored. So it may have left the event out, or may still route it.
+ */
+const CAME_AS_ENABLED = `exists (
+          select from endpoint_inactive_periods
+          where endpoint_id = $2 and ended_at <= e.appended_at
+            and ended_at > e.appended_at - interval '${ROUTING_DELAY_MS} ms'
+        )`;
+
 /** The events to look at. Parameters: org; the seq before them, their times, and the last seq. */
 const LOOKED_AT = (after: string, from: string, until: string, through: string) => `
     select seq, appended_at, event_id, event_type, widget_id from events
@@ -127,7 +137,7 @@ const pageSql = (lookedAt: string, envelope: string) => `
       or ('missed' = any($6) or 'never_sent' = any($6)) and d.run is null and ${IS_SUBSCRIBED}
         and ('never_sent' = any($6) and (
           e.appended_at < $11 or e.seq <= (select receives_after_seq from endpoints where id = $2)
-        ) or ${WAS_INACTIVE})
+        ) or ${WAS_INACTIVE} or e.appended_at < $11 and ${CAME_AS_ENABLED})
     order by e.seq limit $9
   )
   select page.*, (
@@ -140,8 +150,9 @@ const pageSql = (lookedAt: string, envelope: string) => `
     from (
       select count(*)::int as looked_at, max(seq) as last_seq, (
         select min(seq) from looked_at e
-        where 'never_sent' = any($6) and e.appended_at >= $11 and ${IS_SUBSCRIBED}
-          and e.seq > (select receives_after_seq from endpoints where id = $2)
+        where e.appended_at >= $11 and ${IS_SUBSCRIBED}
+          and ('never_sent' = any($6) and e.seq > (select receives_after_seq from endpoints where id = $2)
+            or 'missed' = any($6) and ${CAME_AS_ENABLED} and not ${WAS_INACTIVE})
           and not exists (
             select from deliveries d
             where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
@@ -217,7 +228,7 @@ export interface RecoveryPage {
   readonly events: readonly Recoverable[];
   /** The seq after which to continue; `null` when nothing is left. */
   readonly next: Seq | null;
-  /** The first event that was never sent, but that routing may still send; `null` without one. */
+  /** The first event without a delivery that routing may still send; `null` without one. */
   readonly firstUndecided: Seq | null;
 }
 
