@@ -74,8 +74,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'feed-places-swapped',
     breaks: 'a list of databases in another order is accepted, so feeds are read from the wrong ones',
     file: 'libs/domain/src/kernel/feed-places.ts',
-    find: 'row.place === expected.place && row.places === expected.places',
-    replace: 'row.places === expected.places',
+    find: 'row.place !== expected.place || row.places !== expected.places',
+    replace: 'row.places !== expected.places',
     caughtBy: {
       project: 'unit',
       file: 'libs/domain/src/kernel/feed-places.spec.ts',

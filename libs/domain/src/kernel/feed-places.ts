@@ -78,8 +78,9 @@ export function judgeListedPlace({ name, row, expected, hasJoined }: ListedDatab
   if (row.place !== expected.place || row.places !== expected.places) {
     return refuse(`${its} holds ${contentText(row)}.`);
   }
-  if (row.list !== expected.list)
+  if (row.list !== expected.list) {
     return refuse(`${its} is of another list, which the feed has not moved to, or has left.`);
+  }
   return { kind: 'same' };
 }
 
