@@ -34,7 +34,10 @@ function apply({ firstOffset, nextOffset }: Stretch): Promise<Projected> {
 
 /** The consumer hands over the records from `from` up to, and without, `to`. */
 function handOver(from: number, to: number): Promise<Handled> {
-  const records = Array.from({ length: to - from }, (_, index) => ({ offset: from + index, timestampMs: 0 }));
+  return handOverThese(Array.from({ length: to - from }, (_, index) => ({ offset: from + index, timestampMs: 0 })));
+}
+
+function handOverThese(records: readonly object[]): Promise<Handled> {
   const context = {
     seek: (_topic: string, _partition: number, offset: number) => {
       soughtTo = [...soughtTo, offset];
@@ -45,6 +48,20 @@ function handOver(from: number, to: number): Promise<Handled> {
   } as unknown as BatchContext;
   return place.project({ topic: 'log', partition: 0, records: records as unknown as StoredRecord[] }, context, apply);
 }
+
+describe('a batch that cannot be read', () => {
+  it('is handed over as its last record, and takes the place of all of its records', async () => {
+    await handOver(0, 5);
+    await handOverThese([{ offset: 7, timestampMs: 0, unreadable: { reason: 'it is compressed', firstOffset: 5 } }]);
+    await handOver(8, 9);
+    expect(soughtTo).toEqual([]);
+    expect(applied).toEqual([
+      [0, 5],
+      [5, 8],
+      [8, 9],
+    ]);
+  });
+});
 
 describe('a consumer that is ahead of its projection', () => {
   it('is sent back to where the projection is, each time that the projection was set back', async () => {

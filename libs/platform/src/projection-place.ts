@@ -29,7 +29,8 @@ export class ProjectionPlace {
     apply: (stretch: Stretch) => Promise<Projected>,
   ): Promise<Handled> {
     const { topic, partition, records } = batch;
-    const firstOffset = records[0]?.offset ?? 0;
+    const [first] = records;
+    const firstOffset = first?.unreadable?.firstOffset ?? first?.offset ?? 0;
     const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
     const last = records.at(-1);
     const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
@@ -40,7 +41,7 @@ export class ProjectionPlace {
       this.#sentBackTo.delete(partition);
       // Either another process applied these records, or the partition went back and held others here. Find out.
       if (projected.repeated === true) context.doubt(topic, partition);
-      this.#measure(performance.now() - startedAtMs, records[0]?.timestampMs ?? 0);
+      this.#measure(performance.now() - startedAtMs, first?.timestampMs ?? 0);
       return undefined;
     }
     if (this.#sentBackTo.get(partition) !== projected.nextOffset) {
