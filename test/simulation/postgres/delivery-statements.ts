@@ -41,6 +41,11 @@ function isDueBefore(tables: Tables, row: DeliveryRow, beforeMs: number): boolea
   return tables.statusOf(row) === 'pending' && (row.next_attempt_at_ms ?? Infinity) < beforeMs;
 }
 
+/** The dispatcher makes first attempts at any time, whatever the clocks say. */
+function dueBefore(sql: string, { attempts }: DeliveryRow, before: unknown): number {
+  return attempts === 0 && sql.includes('is_ahead') ? Infinity : Number(before);
+}
+
 /** The event of a delivery, whichever copy the feed has. */
 function eventOf(tables: Tables, orgId: unknown, seq: unknown, createdAtMs: number): EventRow | undefined {
   return (
@@ -275,7 +280,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     act: (tables, { sql }, [endpoints, before, limit]) =>
       (endpoints as readonly string[]).flatMap((endpointId) =>
         [...tables.deliveries.values()]
-          .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, Number(before)))
+          .filter((row) => row.ref.endpointId === endpointId && isDueBefore(tables, row, dueBefore(sql, row, before)))
           .filter((row) => looksFor(tables, sql, row))
           .sort(
             (one, other) =>

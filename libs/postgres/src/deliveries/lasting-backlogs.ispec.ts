@@ -74,11 +74,16 @@ function entriesOf(act: () => Promise<void>): Promise<number> {
 describe('beside a large backlog', () => {
   const at = (endpointId: EndpointId, seq: number) => `whd_${endpointId}${seq}`;
 
-  async function looked(endpointId: EndpointId, which: Suspects, expected: readonly string[], limit = 4) {
+  async function looked(
+    endpointId: EndpointId,
+    which: Suspects,
+    expected: readonly string[],
+    { limit = 4, before = LATER } = {},
+  ) {
     // After five times, Postgres may plan the statement without its values.
     for (const time of oneTo(7)) {
       const entries = await entriesOf(async () => {
-        const found = await new OverdueDeliveries(store).suspects([endpointId], LATER, limit, which);
+        const found = await new OverdueDeliveries(store).suspects([endpointId], before, limit, which);
         expect(found.map(({ deliveryId }) => deliveryId)).toEqual(expected);
       });
       expect([which, time, entries < 200]).toEqual([which, time, true]);
@@ -130,6 +135,28 @@ describe('beside a large backlog', () => {
       [2, 4, 6, 8].map((seq) => at(ordinary, seq)),
     );
     await looked(ordinary, 'urgent', []);
+  });
+
+  it('first attempts are found if the clock of the brokers is an hour ahead', async () => {
+    const before = new Date(FIRST_MS - 3_600_000);
+    const firstOf = (endpointId: EndpointId) => [2, 4, 6, 8].map((seq) => at(endpointId, seq));
+    await looked(ordinary, 'not_urgent', firstOf(ordinary), { before });
+    await looked(urgent, 'urgent', firstOf(urgent), { before });
+    // The reconciler leaves time to them.
+    await looked(ordinary, 'all', [], { before });
+    await looked(urgent, 'all', [], { before });
+  });
+
+  it('no first attempt is looked for among those that wait for a retry', async () => {
+    const other = await anEndpoint(store, orgId);
+    await add(other, 1, MANY, { attempts: 1 });
+    await store.query(`update deliveries set next_attempt_at = $2 where endpoint_id = $1`, [
+      other,
+      new Date(LATER.getTime() + 1),
+    ]);
+    await store.query('vacuum analyze deliveries');
+    await looked(other, 'not_urgent', []);
+    await looked(other, 'out_of_order', []);
   });
 
   it('one without a lane is found without reading it', async () => {

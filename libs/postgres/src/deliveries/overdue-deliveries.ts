@@ -59,14 +59,28 @@ const SETS = {
 /** Which attempts to look for. */
 export type Suspects = keyof typeof SETS;
 
+/**
+ * The clock of the brokers, which says when deliveries are created, may be ahead of that of the caller: for as long as an
+ * hour if the clocks of all are set back by an hour. A first attempt is due all the same. Few reads look for such
+ * deliveries: only those of endpoints that have one.
+ */
+const FIRST_ATTEMPTS_AHEAD = 'next_attempt_at >= $2 and attempts = 0 and newest.is_ahead';
+const NEWEST = `
+       left join lateral (
+         select true as is_ahead from deliveries where endpoint_id = wanted.id and created_at >= $2 limit 1
+       ) newest on true`;
+
 /** Returns SQL for the longest overdue deliveries of the sets. */
 function longestOverdue(which: Suspects): string {
-  const reads = SETS[which].map(
-    (set) => `
+  const due = ['next_attempt_at < $2', ...(which === 'all' ? [] : [FIRST_ATTEMPTS_AHEAD])];
+  const reads = SETS[which].flatMap((set) =>
+    due.map(
+      (isDue) => `
          (select id, endpoint_id, created_at, run, attempts, is_urgent, next_attempt_at, seq from deliveries
           where endpoint_id = wanted.id and status = 'pending' and endings = coalesce(n.endings, 0)
-            and next_attempt_at < $2 and ${set}
+            and ${isDue} and ${set}
           order by next_attempt_at, seq limit $3)`,
+    ),
   );
   return `select * from (${reads.join(' union all ')}
          ) found order by next_attempt_at, seq limit $3`;
@@ -112,7 +126,8 @@ export class OverdueDeliveries {
   /**
    * Returns attempts of these endpoints that were due before that time: a limited number for each, longest overdue
    * first, and in order of seq among those that were due together. What waits for its turn at an active endpoint that is
-   * ordered by now is left out: the caller may not know that yet.
+   * ordered by now is left out: the caller may not know that yet. Unless all are asked for, first attempts are due at any
+   * time.
    */
   async suspects(
     endpoints: readonly EndpointId[],
@@ -129,7 +144,7 @@ export class OverdueDeliveries {
       `select d.id, d.endpoint_id, d.created_at, d.run, d.attempts, d.is_urgent
        from unnest($1::text[]) as wanted(id)
        left join endpoint_endings n on n.endpoint_id = wanted.id
-       left join lateral (select is_active and ordered_since is not null as waits from endpoints where id = wanted.id) p on true
+       left join lateral (select is_active and ordered_since is not null as waits from endpoints where id = wanted.id) p on true${which === 'all' ? '' : NEWEST}
        cross join lateral (
          ${longestOverdue(which)}
        ) d`,

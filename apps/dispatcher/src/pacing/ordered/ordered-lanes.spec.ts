@@ -123,6 +123,19 @@ describe('a lane', () => {
     expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 3, delivery: { seq: 1 } });
   });
 
+  it('waits no longer for a retry if the clock of the brokers is an hour ahead', () => {
+    look();
+    begin(theLane());
+    theLane().end({ kind: 'waits', untilMs: nowMs + 5_000 });
+    pending[0] = aRow(1, { attempts: 1, dueAtMs: nowMs + 5_000 + 3_600_000 });
+    look();
+    expect(begin(theLane())).toEqual([]);
+    nowMs += 5_000;
+    look();
+    expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 2, delivery: { seq: 1 } });
+    expect(begin(theLane())).toEqual([1]);
+  });
+
   it('goes on when its head is not pending any more', () => {
     look();
     begin(theLane());

@@ -125,11 +125,19 @@ export class OrderedLane {
     return this.failed !== null && this.failed.untilMs > clockMs;
   }
 
+  /**
+   * Whether its wait was over by the clock of this process. The delivery log may have a later time for its next attempt:
+   * the clock of the brokers may be ahead.
+   */
+  #hasWaited({ delivery, attempts }: OrderedDelivery): boolean {
+    return this.failed?.key === keyOf(delivery) && this.failed.attempts === attempts;
+  }
+
   /** Returns the attempt of the next delivery, with as many followers as a request may have; `undefined` for none. */
   next(limit: number, clockMs: number): DueAttempt | undefined {
     const [first] = this.queue;
     if (first === undefined || this.flying.length > 0 || this.waits(clockMs)) return undefined;
-    if (!isDue(first, clockMs)) {
+    if (!isDue(first, clockMs) && !this.#hasWaited(first)) {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
     }
