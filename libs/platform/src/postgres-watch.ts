@@ -34,7 +34,7 @@ export class PostgresWatch extends RegularWork {
     if (!this.store.isOpen) return;
     const found = await this.#probe.ask();
     const id = found?.id ?? null;
-    this.#installation ??= id;
+    this.#note(id);
     if (id !== this.#installation) {
       throw new InstallationMismatchError(
         `The database belongs to ${id === null ? 'no installation' : `installation ${id}`} now, and not to ` +
@@ -51,6 +51,12 @@ export class PostgresWatch extends RegularWork {
     this.#reported = null;
     this.health.ready('postgres');
     this.logger.info({}, 'postgres.back');
+  }
+
+  #note(installation: string | null): void {
+    if (this.#installation !== null || installation === null) return;
+    this.#installation = installation;
+    this.store.belongsTo(installation);
   }
 
   protected failed(error: unknown): void {

@@ -27,6 +27,18 @@ export class CommitLostError extends GaplessError {
   }
 }
 
+/** Another database is in place of the one that was opened. Nothing may be written to it. */
+export class OtherDatabaseError extends Error {
+  override readonly name = 'OtherDatabaseError';
+
+  constructor(found: string | null, installation: string) {
+    super(
+      `the database belongs to ${found === null ? 'no installation' : `installation ${found}`} now, and not to ` +
+        `${installation}: another one is in its place`,
+    );
+  }
+}
+
 /** Something was asked before the store was opened, or after it was closed. */
 export class StoreNotOpenError extends Error {
   override readonly name = 'StoreNotOpenError';
@@ -68,6 +80,7 @@ export function commitError(error: unknown): unknown {
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
+  if (error instanceof OtherDatabaseError) return true;
   if (error instanceof CommitLostError || isQueryTimeout(error) || wasNotSent(error)) return true;
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;

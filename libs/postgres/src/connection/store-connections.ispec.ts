@@ -9,7 +9,7 @@ import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { aTcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { InstallationRows } from './installation-row.js';
-import { CommitLostError, isPostgresAway } from './postgres-away.js';
+import { CommitLostError, isPostgresAway, OtherDatabaseError } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
 import { aTestStore, storeOf } from '../testing/a-test-store.js';
@@ -63,6 +63,36 @@ async function notes(): Promise<readonly string[]> {
   const rows = await shared.store.query<{ text: string }>('select text from notes order by text');
   return rows.map(({ text }) => text);
 }
+
+describe('a new connection', () => {
+  it('is refused by a database of another installation, which may be in place of the own one', async () => {
+    const own = new Store({
+      databaseUrl: shared.url,
+      applicationName: 'replaced',
+      logger: createLogger('silent', 'test'),
+      migratesWhenOpened: false,
+    });
+    await own.open(() => undefined);
+    const lose = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'replaced'`;
+    const write = () => own.query(`insert into notes values ('written')`);
+    own.belongsTo(INSTALLATION.id);
+    for (const id of [null, 'a1b2c3d4-51d4-4bd9-9d0b-7a0ac8c5a001']) {
+      if (id !== null)
+        await new InstallationRows(shared.store).create({ ...INSTALLATION, id }, { place: 0, places: 1 });
+      await shared.store.query(lose);
+      await eventually(async () => {
+        await expect(write()).rejects.toThrow(OtherDatabaseError);
+      });
+      expect(isPostgresAway(await write().catch((error: unknown) => error))).toBe(true);
+    }
+    expect(await notes()).toEqual([]);
+    await shared.store.query(`with changed as (update installation set id = '${INSTALLATION.id}') select 1`);
+    await write();
+    expect(await notes()).toEqual(['written']);
+    await shared.store.query('with gone as (delete from installation) select 1');
+    await own.close();
+  });
+});
 
 /** Waits until the server has nothing to do for the store. */
 async function settled(): Promise<void> {

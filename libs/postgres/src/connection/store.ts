@@ -12,7 +12,14 @@ import { MIGRATIONS } from '../migrations/index.js';
 import { ADVISORY_LOCKS } from './advisory-locks.js';
 import { withArrayText } from './array-text.js';
 import { FeedServers, type PlacedServer } from './feed-servers.js';
-import { awayReason, commitError, isNotLetIn, isPostgresAway, StoreNotOpenError } from './postgres-away.js';
+import {
+  awayReason,
+  commitError,
+  isNotLetIn,
+  isPostgresAway,
+  OtherDatabaseError,
+  StoreNotOpenError,
+} from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { refuseUnfit } from './refuse-unfit.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
@@ -70,6 +77,17 @@ function withLoginOf(tenantDatabaseUrl: string | null, databaseUrl: string): str
   return url.href;
 }
 
+/** Returns the installation of the database; `null` if it has none. */
+async function installationOf(client: Client): Promise<string | null> {
+  try {
+    const { rows } = await client.query<{ id: string }>('select id from installation');
+    return rows[0]?.id ?? null;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === UNDEFINED_TABLE) return null;
+    throw error;
+  }
+}
+
 /** @throws StoreNotOpenError before the first connection, because requests can arrive earlier */
 function poolOf(dataSource: DataSource): Pool {
   const pool = (dataSource.driver as PostgresDriver).master as Pool | undefined;
@@ -82,6 +100,8 @@ export function isLockNotAvailable(error: unknown): boolean {
   return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
 }
 
+/** SQLSTATE of a database without our tables. */
+const UNDEFINED_TABLE = '42P01';
 /** SQLSTATEs of a migration that another session blocks: no lock in time, a deadlock, a conflict. */
 const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
@@ -162,6 +182,7 @@ export class Store {
   readonly #shares = new TenantShares(TENANT_POOL_SIZE);
   #tenants: Promise<DataSource> | null = null;
   #tenantPool: Pool | null = null;
+  #installation: string | null = null;
   /** The connections whose plans are the same whatever the parameters are. */
   readonly #generic = new WeakSet<object>();
 
@@ -187,11 +208,12 @@ export class Store {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
     };
+    const onConnect = (client: Client) =>
+      client.query(`${session}; set statement_timeout = ${queryTimeoutMs + ABANDONED_FOR_MS}`);
     this.#pooled = {
       ...this.#settings,
       extra: {
-        onConnect: (client: Client) =>
-          client.query(`${session}; set statement_timeout = ${queryTimeoutMs + ABANDONED_FOR_MS}`),
+        onConnect,
         keepAlive: true,
         query_timeout: queryTimeoutMs,
       },
@@ -200,6 +222,14 @@ export class Store {
     this.dataSource = new DataSource({
       ...this.#settings,
       ...this.#pooled,
+      extra: {
+        ...(this.#pooled.extra as object),
+        // The account of requests may not read it.
+        onConnect: async (client: Client) => {
+          await onConnect(client);
+          await this.#refuseOther(client);
+        },
+      },
       poolSize: hasTenantPool ? POOL_SIZE - TENANT_POOL_SIZE : POOL_SIZE,
     });
     this.feed = this.#feedServers();
@@ -235,6 +265,20 @@ export class Store {
     const tenantDatabaseUrl = withLoginOf(this.#options.tenantDatabaseUrl ?? null, databaseUrl);
     const alone = { feed: ALL_IN_ONE, replicas: NO_REPLICAS };
     return new Store({ ...this.#options, ...alone, databaseUrl, tenantDatabaseUrl, ...changes });
+  }
+
+  /**
+   * Notes the installation of the database. Later connections are refused if the database at the address is of another one by then: its
+   * positions say nothing, so the stages would write what they have read before to it.
+   */
+  belongsTo(installation: string): void {
+    this.#installation = installation;
+  }
+
+  async #refuseOther(client: Client): Promise<void> {
+    if (this.#installation === null) return;
+    const found = await installationOf(client);
+    if (found !== this.#installation) throw new OtherDatabaseError(found, this.#installation);
   }
 
   /** Its url, with the account. */

@@ -73,6 +73,7 @@ export class FeedPlaces {
         [place],
       );
     }
+    server.store.belongsTo((await this.#ofInstallation()).id);
     this.store.feed.joined(server);
     return true;
   }
