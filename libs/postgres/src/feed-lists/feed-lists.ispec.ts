@@ -340,10 +340,10 @@ describe('the comparison of both feeds', () => {
       const to = await target.feed.of(orgId!);
       const query = to.query.bind(to);
       let pages = 0;
-      const spy = jest.spyOn(to, 'query').mockImplementation(((sql: string, parameters?: readonly unknown[]) => {
+      const spy = jest.spyOn(to, 'query').mockImplementation((sql: string, parameters?: readonly unknown[]) => {
         if (sql.includes('insert into events') && ++pages > 1) return Promise.reject(new Error('connection lost'));
         return query(sql, parameters);
-      }) as never);
+      });
       await expect(compare()).rejects.toThrow('connection lost');
       spy.mockRestore();
       expect(await compare()).toEqual({ events: head, copied: 150, differences: [] });
