@@ -95,11 +95,10 @@ export function serveDashboard(
   });
   instance.get('/*', (request, reply) => {
     const { '*': path } = request.params as { readonly '*': string };
-    const [first = ''] = path.split('/', 1);
-    const isFile = path.includes('.');
     // A client whose base url ends with a slash, or that writes `API`, must not take a page for its answer.
-    const isOther = path.startsWith('/') || NOT_PAGES.has(first.toLowerCase());
-    if (isOther || (isFile && !FILE.test(path))) {
+    const [first = ''] = path.replace(/^\/+/, '').toLowerCase().split('/', 1);
+    const isFile = path.includes('.');
+    if (NOT_PAGES.has(first) || (isFile && !FILE.test(path))) {
       reply.callNotFound();
       return reply;
     }
