@@ -77,6 +77,9 @@ function withLoginOf(tenantDatabaseUrl: string | null, databaseUrl: string): str
   return url.href;
 }
 
+/** SQLSTATE of a database without our tables. */
+const UNDEFINED_TABLE = '42P01';
+
 /** Returns the installation of the database; `null` if it has none. */
 async function installationOf(client: Client): Promise<string | null> {
   try {
@@ -100,8 +103,6 @@ export function isLockNotAvailable(error: unknown): boolean {
   return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
 }
 
-/** SQLSTATE of a database without our tables. */
-const UNDEFINED_TABLE = '42P01';
 /** SQLSTATEs of a migration that another session blocks: no lock in time, a deadlock, a conflict. */
 const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
 
@@ -268,8 +269,8 @@ export class Store {
   }
 
   /**
-   * Notes the installation of the database. Later connections are refused if the database at the address is of another one by then: its
-   * positions say nothing, so the stages would write what they have read before to it.
+   * Notes the installation of the database. Later connections are refused if another database is at the address by
+   * then. Without the positions of this one, the stages would write to it.
    */
   belongsTo(installation: string): void {
     this.#installation = installation;
