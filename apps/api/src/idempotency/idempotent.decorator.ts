@@ -6,6 +6,7 @@ import {
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, of, type Observable } from 'rxjs';
 import { Idempotency } from './idempotency.js';
@@ -30,6 +31,12 @@ class IdempotencyInterceptor implements NestInterceptor {
 
 /** Makes the operation honour an `Idempotency-Key`. */
 export const Idempotent = () => UseInterceptors(IdempotencyInterceptor);
+
+/** Whether a handler is `Idempotent`. */
+export function isIdempotent(handler: object): boolean {
+  const interceptors = Reflect.getMetadata(INTERCEPTORS_METADATA, handler) as readonly unknown[] | undefined;
+  return interceptors?.includes(IdempotencyInterceptor) ?? false;
+}
 
 /**
  * A UUID that is the same for every attempt at an `Idempotent` request; `null` without a key. A process may end after
