@@ -12,6 +12,8 @@ export const jest = (root, project) => [
   // Said by Node once for each worker, and of no use to anybody.
   '--disable-warning=ExperimentalWarning',
   '--experimental-vm-modules',
+  // Suites leave much garbage behind: with more room, it is collected less often.
+  '--max-semi-space-size=64',
   join(root, 'node_modules/jest/bin/jest.js'),
   `--selectProjects=${project}`,
 ];

@@ -44,7 +44,7 @@ const SUITES = [
   { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },
   {
     name: 'simulation',
-    args: [join(ROOT, 'dist/test/simulation/main.js')],
+    args: ['--max-semi-space-size=64', join(ROOT, 'dist/test/simulation/main.js'), '--histories=400'],
     report: (file) => ['--report', file],
     besideE2e: LOW,
   },
@@ -98,13 +98,14 @@ await runMain(async () => {
   const { DATABASE_URL, KAFKA_BROKERS, TEST_INFRA } = process.env;
   const infrastructure = TEST_INFRA || (DATABASE_URL && KAFKA_BROKERS ? 'external' : 'embedded');
   const needsServers = phases.some(({ name }) => ['integration', 'e2e', 'clients', 'browser'].includes(name));
-  await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
+  // First, since packages of Debian can be installed by one process at a time.
   if (phases.some(({ name }) => name === 'browser')) await installChromium(ROOT);
 
-  // Beside the phases that come before the one that needs them.
+  // Beside the preparations, and the phases that come before the one that needs them.
   const outsideClients = phases.some(({ name }) => ['e2e', 'clients'].includes(name))
     ? bringOutsideClients(ROOT, console.log)
     : undefined;
+  await bootstrap({ build: true, embeddedKafka: needsServers && infrastructure === 'embedded' });
 
   if (needsServers) {
     process.env.JAVA_TOOL_OPTIONS = [process.env.JAVA_TOOL_OPTIONS, SHORT_LIVED_JVM].filter(Boolean).join(' ');

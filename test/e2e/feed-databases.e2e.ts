@@ -100,7 +100,7 @@ async function expectFeedsAsLogged(): Promise<void> {
 beforeAll(async () => {
   dataDirs = oneTo(2).map(() => mkdtempSync(join(tmpdir(), 'gapless-feed-')));
   [second, third] = (await Promise.all(
-    dataDirs.map((dataDir) => startEmbeddedPostgres({ dataDir, log: () => undefined, port: 0 })),
+    dataDirs.map((dataDir) => startEmbeddedPostgres({ dataDir, log: () => undefined, port: 0, durable: false })),
   )) as [EmbeddedPostgres, EmbeddedPostgres];
   way = await aTcpProxy(third.url);
   await way.open();

@@ -103,9 +103,13 @@ it('a stage and a destination are a folder and a line each', async () => {
   edit('libs/destinations/src/destination-kinds.ts', 'import', `import { toy } from './toy/toy.js';\nimport`);
   write('apps/toy/src', STAGE);
   edit('libs/runtime/src/stages.ts', 'export const STAGES = {', `export const STAGES = {${STAGE_LINE}`);
-  await promisify(execFile)(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], {
-    cwd: tree,
-  });
+  await promisify(execFile)(
+    process.execPath,
+    ['node_modules/typescript-compiler/bin/tsc', '-p', 'tsconfig.build.json'],
+    {
+      cwd: tree,
+    },
+  );
 
   const running = await aStageProcess('standalone', gapless.environment, { root: tree });
   try {

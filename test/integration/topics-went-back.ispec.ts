@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
@@ -35,8 +35,16 @@ let api: ApiClient;
 let orgId: OrgId;
 let copies: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   kafka = await aPrivateKafka();
+});
+
+afterAll(async () => {
+  await kafka.remove();
+});
+
+beforeEach(async () => {
+  await kafka.start();
   copies = mkdtempSync(join(tmpdir(), 'gapless-copies-'));
   gapless = await aGapless({ KAFKA_BROKERS: kafka.brokers, PARTITIONS: '1' });
   orgId = anOrgId();
@@ -45,7 +53,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await gapless.stop();
-  await kafka.remove();
   rmSync(copies, { recursive: true, force: true });
 });
 

@@ -35,6 +35,10 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
     await running?.stop();
     running = undefined;
   };
+  const signal = (name: NodeJS.Signals) => {
+    const { server } = JSON.parse(readFileSync(join(dataDir, 'kafka.pid'), 'utf8')) as { server: { pid: number } };
+    process.kill(server.pid, name);
+  };
   return {
     brokers,
     dataDir,
@@ -44,15 +48,16 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
     },
     stop,
     async stall(forMs) {
-      const { server } = JSON.parse(readFileSync(join(dataDir, 'kafka.pid'), 'utf8')) as { server: { pid: number } };
-      process.kill(server.pid, 'SIGSTOP');
+      signal('SIGSTOP');
       try {
         await delay(forMs);
       } finally {
-        process.kill(server.pid, 'SIGCONT');
+        signal('SIGCONT');
       }
     },
     async remove() {
+      // Its records go, too, so it need not write them.
+      if (running !== undefined) signal('SIGKILL');
       await stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
