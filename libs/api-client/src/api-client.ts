@@ -32,6 +32,8 @@ export interface ApiRequest {
   /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
+  /** Once it is aborted, there are no more retries: a request that fails ends with its error. */
+  readonly retriesUntil?: AbortSignal | undefined;
 }
 
 export interface ApiAnswer {
@@ -73,15 +75,17 @@ export class ApiClient {
    */
   async request(request: ApiRequest): Promise<ApiAnswer> {
     const retries = request.retries ?? this.#retries;
+    request.signal?.throwIfAborted();
     for (let failures = 1; ; failures++) {
-      request.signal?.throwIfAborted();
       const outcome = await this.#attempt(request);
       if (outcome.kind === 'answered') return outcome.answer;
       request.signal?.throwIfAborted();
-      if (outcome.error.kind === 'refused' || failures > retries) throw outcome.error;
-      this.#onRetry(outcome.error);
-      const waitMs = Math.max(outcome.error.retryAfterMs ?? 0, backOffMs(failures, randomFraction()));
-      await delay(waitMs, undefined, request.signal === undefined ? {} : { signal: request.signal });
+      const { error } = outcome;
+      if (error.kind === 'refused' || failures > retries || isAborted(request.retriesUntil)) throw error;
+      this.#onRetry(error);
+      await pause(Math.max(error.retryAfterMs ?? 0, backOffMs(failures, randomFraction())), request);
+      request.signal?.throwIfAborted();
+      if (isAborted(request.retriesUntil)) throw error;
     }
   }
 
@@ -118,6 +122,17 @@ export class ApiClient {
       validateStatus: () => true,
     });
   }
+}
+
+/** A function, because the compiler would assume that `aborted` stays the same across an `await`. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+/** Waits, until one of the signals at most. */
+async function pause(ms: number, { signal, retriesUntil }: ApiRequest): Promise<void> {
+  const signals = [signal, retriesUntil].filter((given) => given !== undefined);
+  await delay(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
 }
 
 /** Returns the error of the system. An error of axios holds the request, with the API key and the body. */

@@ -17,7 +17,7 @@ export interface Submission {
 export async function submitEvents(
   api: ApiClient,
   events: readonly Submission[],
-  options: Pick<ApiRequest, 'signal' | 'retries'> = {},
+  options: Pick<ApiRequest, 'signal' | 'retries' | 'retriesUntil'> = {},
 ): Promise<void> {
   const body = `{"events":[${events.map(({ json }) => json).join(',')}]}`;
   const answer = await api.request({ ...options, method: 'POST', path: '/internal/events', body });

@@ -42,7 +42,7 @@ describe('a producer over HTTP', () => {
   let requests: (readonly Submitted[])[];
   let bytes: number[];
   /** How the next requests are answered; later ones get 202 with the ids. */
-  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown })[];
+  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object })[];
 
   beforeEach(async () => {
     requests = [];
@@ -59,7 +59,7 @@ describe('a producer over HTTP', () => {
         const answer = answers.shift() ?? { status: 202, body: taken(events) };
         if (answer === 'break') request.socket.destroy();
         else if (answer !== 'hang') {
-          response.writeHead(answer.status, { 'content-type': 'application/json' });
+          response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
           response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
         }
       });
@@ -156,16 +156,36 @@ describe('a producer over HTTP', () => {
     expect(requests.length).toBeLessThanOrEqual(3);
   });
 
-  it('closes after the events under way, with their retries, and takes none afterwards', async () => {
-    answers = ['break'];
+  it('closes after the requests under way, and takes none afterwards', async () => {
     const underWay = [1, 2].map((n) => producer.emit(anEvent(n)));
     await producer.close();
     expect(new Set(requests.flat().map(({ data }) => data.n))).toEqual(new Set([1, 2]));
-    expect(requests).toHaveLength(3);
     await Promise.all(underWay);
     await expect(producer.emit(anEvent(3))).rejects.toThrow('the HttpSink is closed');
-    expect(requests).toHaveLength(3);
+    expect(requests).toHaveLength(2);
   });
+
+  it.each([
+    ['while the retry waits', true],
+    ['before the answer', false],
+  ])('closes without the retries of what failed: %s', async (_, isWaiting) => {
+    answers = [{ status: 503, headers: { 'retry-after': '600' } }];
+    let isRetrying = false;
+    const onRetry = () => {
+      isRetrying = true;
+    };
+    const { port } = server.address() as AddressInfo;
+    const other = new Producer(new HttpSink({ baseUrl: `http://127.0.0.1:${port}`, apiKey: KEY, onRetry }));
+    const emitted = expect(other.emit(anEvent(1))).rejects.toMatchObject({ kind: 'unavailable', status: 503 });
+    if (isWaiting) {
+      await eventually(() => {
+        expect(isRetrying).toBe(true);
+      });
+    }
+    await other.close();
+    await emitted;
+    expect(requests).toHaveLength(1);
+  }, 2_000);
 
   it('tries as often as a call says, and ends with its signal', async () => {
     answers = ['break'];
