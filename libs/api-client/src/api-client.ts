@@ -29,6 +29,8 @@ export interface ApiRequest {
   readonly body?: string;
   /** How long the request asks the service to wait for events before it answers, milliseconds. */
   readonly waitMs?: number;
+  /** Returns the error of a 2xx answer that does not count. If it is `unavailable`, the request is retried. */
+  readonly check?: (answer: ApiAnswer) => ApiError | undefined;
   /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
@@ -100,7 +102,11 @@ export class ApiClient {
       return { kind: 'failed', error: new ApiError('unavailable', undefined, code, detail, [], { cause }) };
     }
     const { status, headers, data } = answer;
-    if (status >= 200 && status < 300) return { kind: 'answered', answer: { status, headers, body: data } };
+    if (status >= 200 && status < 300) {
+      const received: ApiAnswer = { status, headers, body: data };
+      const error = request.check?.(received);
+      return error === undefined ? { kind: 'answered', answer: received } : { kind: 'failed', error };
+    }
     const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
     return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
   }

@@ -16,8 +16,8 @@ const DEFAULT_TIMEOUT_MS = 20_000;
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**
- * Sends events over HTTP, up to 500 per request. It retries requests without a response, with the same ids, so that no
- * event is repeated.
+ * Sends events over HTTP, up to 500 per request. It retries requests without a response from Gapless, with the same ids,
+ * so that no event is repeated.
  */
 export class HttpSink implements EventSink {
   readonly #api: ApiClient;
