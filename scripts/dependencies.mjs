@@ -9,7 +9,7 @@ import { runTool } from './run-tool.mjs';
  */
 function wanted(root) {
   const lockfile = readFileSync(join(root, 'package-lock.json'));
-  const platform = `${process.platform}-${process.arch}`;
+  const platform = [process.platform, process.arch, libcOfThis()].join('-');
   return createHash('sha256').update(lockfile).update(platform).digest('hex');
 }
 

@@ -233,9 +233,9 @@ describe('a draft in the cache', () => {
 describe('the dependencies', () => {
   const LOCK = JSON.stringify({ packages: { '': {}, 'node_modules/a': { version: '1.0.0' } } });
   const installed = (): string => join(root, 'node_modules/.package-lock.json');
-  const areInstalled = async () => {
+  const areInstalled = async (before = '') => {
     const { stdout, stderr } = await outputOf(
-      run('dependencies.mjs', 'dependenciesAreInstalled', 'console.log(dependenciesAreInstalled(root));'),
+      run('dependencies.mjs', 'dependenciesAreInstalled', `${before}console.log(dependenciesAreInstalled(root));`),
     );
     return stdout.trim() || stderr;
   };
@@ -258,14 +258,14 @@ describe('the dependencies', () => {
     expect(await areInstalled()).toBe('false');
   });
 
-  const areInstalledWithout = (optional: object) => {
+  const areInstalledWithout = (optional: object, before = '') => {
     const { packages } = JSON.parse(LOCK) as { packages: object };
     const missing = { version: '1.0.0', optional: true, ...optional };
     writeFileSync(
       join(root, 'package-lock.json'),
       JSON.stringify({ packages: { ...packages, 'node_modules/b': missing } }),
     );
-    return areInstalled();
+    return areInstalled(before);
   };
   const here = { os: [process.platform], cpu: [process.arch] };
 
@@ -283,6 +283,16 @@ describe('the dependencies', () => {
     ['this platform', here],
   ])('are not whole without an optional package for %s', async (_, platform) => {
     expect(await areInstalledWithout(platform)).toBe('false');
+  });
+
+  it('are compared again with another C library', async () => {
+    const on = (glibcVersionRuntime?: string) => `
+      Object.defineProperty(process, 'platform', { value: 'linux' });
+      process.report.getReport = () => (${JSON.stringify({ header: { glibcVersionRuntime } })});
+    `;
+    expect(await areInstalledWithout({ os: ['linux'], libc: ['musl'] }, on('2.40'))).toBe('true');
+    expect(await areInstalled(on('2.40'))).toBe('true');
+    expect(await areInstalled(on())).toBe('false');
   });
 
   it('are installed with the optional ones, whatever npm is set to', async () => {

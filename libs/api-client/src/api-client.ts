@@ -29,9 +29,13 @@ export interface ApiRequest {
   readonly body?: string;
   /** How long the request asks the service to wait for events before it answers, milliseconds. */
   readonly waitMs?: number;
+  /** Returns the error of a 2xx answer that does not count. If it is `unavailable`, the request is retried. */
+  readonly check?: (answer: ApiAnswer) => ApiError | undefined;
   /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
+  /** Once it is aborted, there are no more retries: a request that fails ends with its error. */
+  readonly retriesUntil?: AbortSignal | undefined;
 }
 
 export interface ApiAnswer {
@@ -73,15 +77,17 @@ export class ApiClient {
    */
   async request(request: ApiRequest): Promise<ApiAnswer> {
     const retries = request.retries ?? this.#retries;
+    request.signal?.throwIfAborted();
     for (let failures = 1; ; failures++) {
-      request.signal?.throwIfAborted();
       const outcome = await this.#attempt(request);
       if (outcome.kind === 'answered') return outcome.answer;
       request.signal?.throwIfAborted();
-      if (outcome.error.kind === 'refused' || failures > retries) throw outcome.error;
-      this.#onRetry(outcome.error);
-      const waitMs = Math.max(outcome.error.retryAfterMs ?? 0, backOffMs(failures, randomFraction()));
-      await delay(waitMs, undefined, request.signal === undefined ? {} : { signal: request.signal });
+      const { error } = outcome;
+      if (error.kind === 'refused' || failures > retries || isAborted(request.retriesUntil)) throw error;
+      this.#onRetry(error);
+      await pause(Math.max(error.retryAfterMs ?? 0, backOffMs(failures, randomFraction())), request);
+      request.signal?.throwIfAborted();
+      if (isAborted(request.retriesUntil)) throw error;
     }
   }
 
@@ -96,7 +102,11 @@ export class ApiClient {
       return { kind: 'failed', error: new ApiError('unavailable', undefined, code, detail, [], { cause }) };
     }
     const { status, headers, data } = answer;
-    if (status >= 200 && status < 300) return { kind: 'answered', answer: { status, headers, body: data } };
+    if (status >= 200 && status < 300) {
+      const received: ApiAnswer = { status, headers, body: data };
+      const error = request.check?.(received);
+      return error === undefined ? { kind: 'answered', answer: received } : { kind: 'failed', error };
+    }
     const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
     return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
   }
@@ -118,6 +128,17 @@ export class ApiClient {
       validateStatus: () => true,
     });
   }
+}
+
+/** A function, because the compiler would assume that `aborted` stays the same across an `await`. */
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+/** Waits, until one of the signals at most. */
+async function pause(ms: number, { signal, retriesUntil }: ApiRequest): Promise<void> {
+  const signals = [signal, retriesUntil].filter((given) => given !== undefined);
+  await delay(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
 }
 
 /** Returns the error of the system. An error of axios holds the request, with the API key and the body. */

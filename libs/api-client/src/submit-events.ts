@@ -10,20 +10,22 @@ export interface Submission {
 
 /**
  * Submits events in one request (contract 5.6), and resolves once Gapless has taken all of them. Another server at the
- * base URL may answer 200 to anything, so only 202 with the ids of the events counts.
+ * base URL may answer 200 to anything, so only 202 with the ids of the events counts. Other answers are retried.
  * @throws ApiError
  * @throws the signal's reason once it is aborted
  */
 export async function submitEvents(
   api: ApiClient,
   events: readonly Submission[],
-  options: Pick<ApiRequest, 'signal' | 'retries'> = {},
+  options: Pick<ApiRequest, 'signal' | 'retries' | 'retriesUntil'> = {},
 ): Promise<void> {
   const body = `{"events":[${events.map(({ json }) => json).join(',')}]}`;
-  const answer = await api.request({ ...options, method: 'POST', path: '/internal/events', body });
-  if (hasTaken(answer, events)) return;
-  const detail = 'the response does not say that Gapless has the events: check the base url';
-  throw new ApiError('unavailable', answer.status, 'unknown', detail);
+  const check = (answer: ApiAnswer): ApiError | undefined => {
+    if (hasTaken(answer, events)) return undefined;
+    const detail = 'the response does not say that Gapless has the events: check the base url';
+    return new ApiError('unavailable', answer.status, 'unknown', detail);
+  };
+  await api.request({ ...options, method: 'POST', path: '/internal/events', body, check });
 }
 
 function hasTaken({ status, body }: ApiAnswer, events: readonly Submission[]): boolean {

@@ -11,7 +11,8 @@ export function explain(error: unknown): string {
 function explainReset({ since, headSeq }: FeedResetError): string {
   return (
     `The feed ends at #${headSeq}, so no event is after #${since}. ` +
-    'It began again, or the number is of another organization. Choose a start with --from.'
+    'Gapless is behind or being restored: then wait, and run the command again. ' +
+    'If the feed began again, or the number is of another organization, choose a start with --from.'
   );
 }
 

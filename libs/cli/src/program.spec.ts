@@ -157,6 +157,23 @@ describe('gapless events tail', () => {
     await tailing;
   });
 
+  it('ends at once with --no-follow if the feed ends before --from', async () => {
+    service.answer = () => aPage([]);
+    expect(await failure(machine.run('events', 'tail', '--from', '4127', '--no-follow'))).toMatch(
+      /^The feed ends at #3, so no event is after #4127\./,
+    );
+  }, 2_000);
+
+  it('says that it waits if the feed ends before --from', async () => {
+    service.answer = () => aPage([]);
+    const tailing = machine.run('events', 'tail', '--from', '4127');
+    await eventually(() => {
+      expect(machine.reported).toEqual(['The feed ends at #3. Waiting up to a minute until it reaches #4127.']);
+    });
+    machine.stop.abort();
+    await tailing;
+  });
+
   it('says what to do about a redirect', async () => {
     service.answer = () => ({ status: 308 });
     expect(await failure(machine.run('events', 'tail'))).toMatch(/redirect \(308\).*Use the URL that it leads to/);
@@ -248,6 +265,15 @@ describe('gapless listen', () => {
     await listening;
     expect(machine.reported).toContain('Kafka is away. (503 unavailable) Trying again.');
     expect(forwarded()).toEqual([1, 2, 3]);
+  });
+
+  it('says that it waits if the feed ends before its position', async () => {
+    const listening = listen('--from', '4127');
+    await eventually(() => {
+      expect(machine.reported.at(-1)).toBe('The feed ends at #3. Waiting up to a minute until it reaches #4127.');
+    });
+    machine.stop.abort();
+    await listening;
   });
 
   it('tries an event again until it is accepted, and sends none before it', async () => {

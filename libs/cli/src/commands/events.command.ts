@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
+import { FeedResetError, MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
-import { openFeed } from '../feed/open-feed.js';
+import { aheadOfFeed, openFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
 import { untilInterrupted } from '../until-interrupted.js';
@@ -46,6 +46,10 @@ async function tail(context: CliContext, options: TailOptions, signal: AbortSign
   const credentials = await readCredentials(context, options);
   const raw = new RawEvents();
   const { feed, headSeq } = await openFeed(context, credentials, raw.http, signal);
+  if (typeof options.from === 'number' && options.from > headSeq) {
+    if (!options.follow) throw new FeedResetError(options.from, headSeq);
+    context.report(aheadOfFeed(options.from, headSeq));
+  }
   const batches = readFeed({
     feed,
     cursor: new MemoryCursor(),

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
 import { ListenState } from '../feed/listen-state.js';
-import { openFeed } from '../feed/open-feed.js';
+import { aheadOfFeed, openFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
@@ -68,7 +68,9 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   const from = options.from ?? (state.seq === undefined ? 'head' : undefined);
   if (from !== undefined) await state.save(seqOf(from, headSeq));
   // Printed once the position is stored: every later event is forwarded.
-  report(`Waiting for events after #${state.seq ?? 0}.`);
+  const position = state.seq ?? 0;
+  report(`Waiting for events after #${position}.`);
+  if (position > headSeq) report(aheadOfFeed(position, headSeq));
   const [only, ...others] = options.events ?? [];
   const batches = readFeed({
     feed,

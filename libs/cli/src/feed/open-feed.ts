@@ -13,6 +13,11 @@ export interface OpenFeed {
   readonly headSeq: number;
 }
 
+/** Returns what to report when a command has to wait for the feed: it ends before the position. */
+export function aheadOfFeed(seq: number, headSeq: number): string {
+  return `The feed ends at #${headSeq}. Waiting up to a minute until it reaches #${seq}.`;
+}
+
 /**
  * Returns the feed once it has answered, so that a command with a wrong URL or key ends. From then on it is tried again
  * for as long as it is away, and each failure is reported.

@@ -199,7 +199,7 @@ describe.each([
     expect(status).toBe(413);
   });
 
-  it('answers 503 while too many pushes are not handled', async () => {
+  it('lets a push wait while too many are not handled', async () => {
     const finish: (() => void)[] = [];
     const handle = () => new Promise<void>((resolve) => finish.push(resolve));
     app = await start({ secret: SECRET, maxPending: 1, handle, onError: () => undefined });
@@ -207,15 +207,25 @@ describe.each([
     await eventually(() => {
       expect(finish).toHaveLength(1);
     });
-    expect((await push(anEventJson(2))).status).toBe(503);
+    const statuses: number[] = [];
+    const waiting = push(anEventJson(2)).then(({ status }) => void statuses.push(status));
+    // A push that does not wait has its answer by then.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(statuses).toEqual([]);
     finish[0]?.();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect((await push(anEventJson(2))).status).toBe(204);
+    await waiting;
+    expect(statuses).toEqual([204]);
     await eventually(() => {
       expect(finish).toHaveLength(2);
     });
     // Nest waits for it when it closes.
     finish[1]?.();
+  });
+
+  it('answers 503 while the secret cannot be found out', async () => {
+    const secret = () => Promise.reject(new Error('the vault is sealed'));
+    app = await start({ secret, handle: () => undefined, onError: () => undefined });
+    expect((await push(anEventJson(1))).status).toBe(503);
   });
 
   it('leaves what is not for it alone', async () => {

@@ -65,7 +65,7 @@ function controllerAt(path: string): Type {
       });
       if (reception.kind === 'refused') throw new HttpException(reception.reason, reception.status);
       const raw = 'raw' in response ? response.raw : response;
-      // The sender left while the secret was found out. It got no answer, so it sends the push again.
+      // The sender left while its push waited. It got no answer, so it sends the push again.
       if (raw.closed) return;
       const handled = new Promise<void>((resolve) => {
         raw.once('close', () => {
@@ -90,6 +90,7 @@ function controllerAt(path: string): Type {
     }
 
     async #idle(): Promise<void> {
+      await this.webhook.idle();
       while (this.#taken.size > 0) await Promise.all(this.#taken);
     }
   }

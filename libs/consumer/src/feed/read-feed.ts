@@ -26,7 +26,7 @@ export interface ReadFeedOptions {
   readonly onPruned?: OnPruned;
   /**
    * How long the position may be ahead of the feed before reading ends with a FeedResetError, milliseconds; 60,000 by
-   * default. `Infinity` waits until the feed reaches the position.
+   * default; also without `follow`. `Infinity` waits until the feed reaches the position.
    */
   readonly resetAfterMs?: number;
   /** Ends the reading. */
@@ -44,7 +44,7 @@ const WAIT_SECONDS = 25;
  * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
  * @throws FeedPrunedError without `onPruned`
- * @throws FeedResetError when the position stays ahead of the feed
+ * @throws FeedResetError when the position stays ahead of the feed: Gapless is behind, or the feed began again
  */
 export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
   const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;

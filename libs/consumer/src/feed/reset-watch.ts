@@ -1,8 +1,9 @@
 import type { FeedPage } from './feed.js';
 
 /**
- * The reader's position is ahead of the feed, and stays so: the feed began again, or the position is of another
- * organization. The feed's events up to the position would be read by nobody.
+ * The reader's position is ahead of the feed, and stays so. If Gapless is behind or being restored, the feed will reach
+ * the position. If the feed began again, or the position is of another organization, nobody would read the events up to
+ * the position.
  */
 export class FeedResetError extends Error {
   override readonly name = 'FeedResetError';
@@ -14,9 +15,9 @@ export class FeedResetError extends Error {
     readonly headSeq: number,
   ) {
     super(
-      `the feed ends at ${headSeq}, and ${since} was the last that was handled: the feed began again, or it is of ` +
-        'another organization. Stop the reader, delete its cursor, and start it again. While Gapless is being ' +
-        'restored, wait instead',
+      `the feed ends at ${headSeq}, and ${since} was the last that was handled. Gapless is behind or being restored: ` +
+        'then wait. Only if the feed really began again, or is of another organization, stop the reader, delete its ' +
+        'cursor, and start it again',
     );
   }
 }

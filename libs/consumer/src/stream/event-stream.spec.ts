@@ -223,6 +223,15 @@ describe('the stream of an organization', () => {
     }).toThrow(WrongOrganizationError);
   });
 
+  it('takes the id of its organization in capitals', async () => {
+    feed.growTo(1);
+    const stream = aStream({ orgId: ORG.toUpperCase() });
+    run(stream);
+    await untilHandled(1);
+    stream.push(anEvent(2));
+    expect(await untilHandled(2)).toEqual(['1 feed', '2 push']);
+  });
+
   it.each(['beginning', 'head'] as const)('ends when the feed is of another organization: %s', async (startAt) => {
     feed.events.push(anEvent(1, OTHER_ORG));
     await expect(aStream({ startAt }).run(new AbortController().signal)).rejects.toThrow(WrongOrganizationError);

@@ -84,6 +84,7 @@ const DEFAULT_CAPACITY = 5_000;
  */
 export class EventStream<Transaction> {
   readonly #options: EventStreamOptions<Transaction>;
+  readonly #orgId: string;
   /** The feed, whose events are checked to be of the organization. */
   readonly #feed: Feed;
   readonly #pace: ReadingPace;
@@ -98,6 +99,8 @@ export class EventStream<Transaction> {
 
   constructor(options: EventStreamOptions<Transaction>) {
     this.#options = options;
+    // A UUID may be written in capitals. Events have it in small letters.
+    this.#orgId = options.orgId.toLowerCase();
     this.#feed = { page: (query, request) => this.#ownPage(query, request) };
     this.#onError = safely('onError', options.onError);
     this.#onReady = safely('onReady', options.onReady);
@@ -278,10 +281,9 @@ export class EventStream<Transaction> {
   }
 
   #checkOrganization(event: GaplessEvent, question: string): void {
-    const { orgId } = this.#options;
     const { id, org_id: other } = event;
-    if (other === orgId) return;
-    throw new WrongOrganizationError(`${id} is of organization ${other}, this stream of ${orgId}: ${question}`);
+    if (other === this.#orgId) return;
+    throw new WrongOrganizationError(`${id} is of organization ${other}, this stream of ${this.#orgId}: ${question}`);
   }
 
   /** Handles the events that are ready before it skips the removed ones. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { serviceSignature } from '../../../webhook-signature/src/index.js';
 import { anEvent, anEventJson } from '../testing/an-event.js';
 import { Webhook, type IncomingPush, type WebhookOptions } from './webhook.js';
@@ -125,31 +125,90 @@ describe('a webhook', () => {
     expect(told).toEqual([['no_secret', new Error('the vault is sealed')]]);
   });
 
-  it.each<[string, Partial<WebhookOptions>]>([
-    ['pushes', { maxPending: 2 }],
-    ['bytes', { maxPendingBytes: anEventJson(7).length + 1 }],
-  ])('asks for the push again while too many %s are not handled', async (_, limit) => {
-    const finish: (() => void)[] = [];
-    const told: unknown[] = [];
-    const handle = () => new Promise<void>((resolve) => finish.push(resolve));
-    const webhook = aWebhook({ ...limit, handle, onRefused: (...why) => void told.push(why) });
-    for (let pushes = 0; pushes < 2; pushes++) {
-      const reception = await webhook.receive(aPush());
-      expect(reception).toMatchObject({ status: 204 });
-      if (reception.kind === 'taken') void reception.begin();
+  describe('with too many pushes that are not handled', () => {
+    let finish: (() => void)[];
+    let refused: unknown[];
+
+    beforeEach(() => {
+      jest.useFakeTimers();
+      finish = [];
+      refused = [];
+    });
+
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    function aSlowWebhook(limit: Partial<WebhookOptions>): Webhook {
+      const handle = () => new Promise<void>((resolve) => finish.push(resolve));
+      return aWebhook({ ...limit, handle, onRefused: (...why) => void refused.push(why) });
     }
-    expect(await webhook.receive(aPush())).toEqual({ kind: 'refused', status: 503, reason: 'busy' });
-    // Only a verified push learns that.
-    expect(await webhook.receive(aPush(anEventJson(7), 'whsec_b3RoZXI='))).toMatchObject({ status: 401 });
-    expect(told).toEqual([
-      ['busy', undefined],
-      ['mismatch', undefined],
-    ]);
-    finish[0]?.();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(await webhook.receive(aPush())).toMatchObject({ status: 204 });
-    finish[1]?.();
-    await webhook.idle();
+
+    const settle = () => jest.advanceTimersByTimeAsync(0);
+
+    /** Receives pushes one after the other, and begins their work at once. Their statuses come when they are answered. */
+    async function receive(webhook: Webhook, ...pushes: readonly IncomingPush[]): Promise<(number | undefined)[]> {
+      const statuses: (number | undefined)[] = pushes.map(() => undefined);
+      for (const [index, push] of pushes.entries()) {
+        void webhook.receive(push).then((reception) => {
+          statuses[index] = reception.status;
+          if (reception.kind === 'taken') void reception.begin();
+        });
+        await settle();
+      }
+      return statuses;
+    }
+
+    it.each<[string, Partial<WebhookOptions>]>([
+      ['pushes', { maxPending: 2 }],
+      ['bytes', { maxPendingBytes: anEventJson(7).length + 1 }],
+    ])('lets a push wait for room: %s', async (_, limit) => {
+      const webhook = aSlowWebhook(limit);
+      const statuses = await receive(webhook, aPush(), aPush(), aPush(), aPush());
+      await jest.advanceTimersByTimeAsync(4_999);
+      expect(statuses).toEqual([204, 204, undefined, undefined]);
+      finish[0]?.();
+      await settle();
+      expect(statuses).toEqual([204, 204, 204, undefined]);
+      await jest.advanceTimersByTimeAsync(1);
+      expect(statuses).toEqual([204, 204, 204, 503]);
+      expect(refused).toEqual([['busy', undefined]]);
+      finish[1]?.();
+      await settle();
+      expect(await receive(webhook, aPush())).toEqual([204]);
+    });
+
+    it('lets only a verified push wait', async () => {
+      const webhook = aSlowWebhook({ maxPending: 1 });
+      expect(await receive(webhook, aPush(), aPush(anEventJson(7), 'whsec_b3RoZXI='))).toEqual([204, 401]);
+    });
+
+    it('keeps no room for a push whose sender left', async () => {
+      const webhook = aSlowWebhook({ maxPending: 1 });
+      await receive(webhook, aPush());
+      const left = webhook.receive(aPush());
+      await settle();
+      finish[0]?.();
+      // Its work never begins.
+      expect(await left).toMatchObject({ status: 204 });
+      expect(await receive(webhook, aPush())).toEqual([204]);
+    });
+
+    it('accepts those that wait when it is closed', async () => {
+      const webhook = aSlowWebhook({ maxPending: 1 });
+      const statuses = await receive(webhook, aPush(), aPush(), aPush());
+      expect(statuses).toEqual([204, undefined, undefined]);
+      let isIdle = false;
+      void webhook.idle().then(() => {
+        isIdle = true;
+      });
+      await settle();
+      expect(statuses).toEqual([204, 204, 204]);
+      expect(isIdle).toBe(false);
+      for (const end of finish) end();
+      await settle();
+      expect(isIdle).toBe(true);
+    });
   });
 
   it.each<[string, unknown]>([

@@ -1,6 +1,7 @@
 import { safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { verifySignature, type SignatureProblem } from '../../../webhook-signature/src/index.js';
+import { PendingPushes } from './pending-pushes.js';
 import { readEvents, type PushedEvents } from './read-event.js';
 
 /** @throws TypeError when a secret is missing or empty, or has white space, such as the line break at the end of a file */
@@ -12,8 +13,6 @@ function checkSecrets(secrets: unknown): void {
 
 /** Four times the size of the largest event. */
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
-const DEFAULT_MAX_PENDING = 1_000;
-const DEFAULT_MAX_PENDING_BYTES = 64 * 1024 * 1024;
 
 /** The secret, or both secrets while one replaces the other. */
 export type Secrets = string | readonly string[];
@@ -41,7 +40,7 @@ export type RefusalReason =
   | 'not_an_event'
   /** The `secret` function failed, or returned an empty secret. */
   | 'no_secret'
-  /** Too many accepted pushes are not handled yet. Gapless retries the push. */
+  /** Too many accepted pushes were not handled for 5 s. Gapless counts a failed attempt, and retries the push. */
   | 'busy';
 
 export interface WebhookOptions {
@@ -67,8 +66,9 @@ export interface WebhookOptions {
   /** The longest body to accept, bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number;
   /**
-   * How many accepted pushes may wait or be handled at a time; 1,000 by default. Further ones get 503, and Gapless
-   * retries them.
+   * How many accepted pushes may wait or be handled at a time; 1,000 by default. Further ones wait for their answer, so
+   * that Gapless sends more slowly. After 5 s they get 503, and Gapless retries them. Each 503 is a failed attempt, and
+   * 20 in a row disable the endpoint.
    */
   readonly maxPending?: number;
   /** As `maxPending`, for the sum of the bodies, bytes; 64 MiB by default. */
@@ -114,15 +114,13 @@ function previousIn(value: ReturnType<IncomingPush['header']>): Pick<Push, 'prev
 
 /**
  * Receives pushes (contract 5.3, 4.4). It verifies the raw body before parsing it. An invalid signature gets 401;
- * otherwise the answer is 2xx, and the work begins after it. While too much work is left, the answer is 503. Adapters
- * connect it to frameworks.
+ * otherwise the answer is 2xx, and the work begins after it. While too much work is left, the answer waits, and is 503
+ * after 5 s. Adapters connect it to frameworks.
  */
 export class Webhook {
   readonly maxBodyBytes: number;
   readonly #options: WebhookOptions;
-  readonly #working = new Set<Promise<void>>();
-  /** The bodies of the pushes that are not handled yet. */
-  #workingBytes = 0;
+  readonly #pending: PendingPushes;
   /** Settles once all pushes so far that are handled in order are done. */
   #ordered: Promise<void> = Promise.resolve();
   readonly #onError: (error: unknown, event: GaplessEvent) => void;
@@ -132,6 +130,7 @@ export class Webhook {
   constructor(options: WebhookOptions) {
     this.#options = options;
     if (typeof options.secret !== 'function') checkSecrets(options.secret);
+    this.#pending = new PendingPushes(options);
     this.#onError = safely('onError', options.onError);
     this.#onRefused = safely('onRefused', options.onRefused);
     this.maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
@@ -149,8 +148,8 @@ export class Webhook {
     const { toleranceSeconds } = this.#options;
     const verdict = verifySignature({ body, header: header('x-service-signature'), secret, toleranceSeconds });
     if (!verdict.valid) return this.#refuse(verdict.reason);
-    // Their bodies stay in memory, and are lost if the process is killed. A push that is refused comes again.
-    if (this.#isBusy) return this.#refuse('busy');
+    // A verified push alone may wait: everyone can send others.
+    if (!(await this.#pending.room(body.length))) return this.#refuse('busy');
     const pushed = readEvents(body);
     if (pushed === undefined) return this.#refuse('not_an_event');
     const push: Push = {
@@ -162,14 +161,12 @@ export class Webhook {
     return { kind: 'taken', status: 204, begin: () => this.#begin(pushed, push) };
   }
 
-  /** Resolves once all started work is done. To shut down, stop the server first, then wait for this. */
-  async idle(): Promise<void> {
-    while (this.#working.size > 0) await Promise.all(this.#working);
-  }
-
-  get #isBusy(): boolean {
-    const { maxPending = DEFAULT_MAX_PENDING, maxPendingBytes = DEFAULT_MAX_PENDING_BYTES } = this.#options;
-    return this.#working.size >= maxPending || this.#workingBytes >= maxPendingBytes;
+  /**
+   * Resolves once all started work is done. Pushes that wait for room are accepted at once. To shut down, stop the
+   * server first, then wait for this.
+   */
+  idle(): Promise<void> {
+    return this.#pending.idle();
   }
 
   async #secret(): Promise<Secrets> {
@@ -188,13 +185,9 @@ export class Webhook {
   #begin({ events, isBatch }: PushedEvents, push: Push): Promise<void> {
     const isOrdered = isBatch || this.#options.inOrder === true;
     const before = isOrdered ? this.#ordered : undefined;
-    const work = this.#workOn(events, push, before).finally(() => {
-      this.#working.delete(work);
-      this.#workingBytes -= push.body.length;
-    });
+    const work = this.#workOn(events, push, before);
     if (isOrdered) this.#ordered = work;
-    this.#working.add(work);
-    this.#workingBytes += push.body.length;
+    this.#pending.add(work, push.body.length);
     return work;
   }
 

@@ -9,12 +9,14 @@ export interface ProcessIdentity {
 
 /** Returns the process that has this pid now; `undefined` if there is none, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
-  const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
+  const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid, { TZ: 'UTC' });
   return started === undefined ? undefined : { pid, started };
 }
 
-export function isAlive(identity: ProcessIdentity): boolean {
-  return identifyProcess(identity.pid)?.started === identity.started;
+export function isAlive({ pid, started }: ProcessIdentity): boolean {
+  if (identifyProcess(pid)?.started === started) return true;
+  // A server that an earlier version has started is known by its start in local time.
+  return process.platform !== 'linux' && startedByPs(pid, {}) === started;
 }
 
 /** Returns the command line of a process, separated by blanks; empty if the process is gone or hidden from us. */
@@ -80,12 +82,12 @@ function startedByProc(pid: number): string | undefined {
   }
 }
 
-function startedByPs(pid: number): string | undefined {
+/** @param zone `ps` prints local time. In UTC, a process keeps its start when the time zone of the machine changes. */
+function startedByPs(pid: number, zone: { readonly TZ?: string }): string | undefined {
   try {
     const [state = 'Z', ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
       encoding: 'utf8',
-      // `ps` prints local time. In UTC, a process keeps its start time when the time zone of the machine changes.
-      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', ...zone },
     })
       .trim()
       .split(/\s+/);

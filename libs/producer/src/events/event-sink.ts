@@ -23,6 +23,9 @@ export interface EventSink {
    * @throws the signal's reason once it is aborted
    */
   send(events: readonly ReadyEvent[], options?: SendOptions): Promise<void>;
-  /** Waits for the events under way, with their retries, and closes the connections. Later calls of `send` reject. */
+  /**
+   * Waits for the requests under way, without long waits for retries, and closes the connections. Later calls of `send`
+   * reject.
+   */
   close?(): Promise<void>;
 }

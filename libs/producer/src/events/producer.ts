@@ -19,7 +19,8 @@ export class Producer {
   }
 
   /**
-   * Waits for the events under way, and closes the sink. Later calls of `emit` reject. A sink without `close` stays open.
+   * Waits for the requests under way, and closes the sink. An `HttpSink` makes no more retries: `emit` rejects if its
+   * request fails. Later calls of `emit` reject. A sink without `close` stays open.
    */
   async close(): Promise<void> {
     await this.sink.close?.();

@@ -8,7 +8,7 @@ import { oneTo } from '../../../../test/support/sequence.js';
 import type { NewEvent } from '../events/new-event.js';
 import { Producer } from '../events/producer.js';
 import { readyEvent } from '../events/ready-event.js';
-import { HttpSink } from './http-sink.js';
+import { HttpSink, type HttpSinkOptions } from './http-sink.js';
 
 const ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const ID = 'evt_1111111111111111';
@@ -42,7 +42,7 @@ describe('a producer over HTTP', () => {
   let requests: (readonly Submitted[])[];
   let bytes: number[];
   /** How the next requests are answered; later ones get 202 with the ids. */
-  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown })[];
+  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object })[];
 
   beforeEach(async () => {
     requests = [];
@@ -59,14 +59,13 @@ describe('a producer over HTTP', () => {
         const answer = answers.shift() ?? { status: 202, body: taken(events) };
         if (answer === 'break') request.socket.destroy();
         else if (answer !== 'hang') {
-          response.writeHead(answer.status, { 'content-type': 'application/json' });
+          response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
           response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body ?? {}));
         }
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    sink = new HttpSink({ baseUrl, apiKey: KEY, retries: 2 });
+    sink = sinkWith({ retries: 2 });
     producer = new Producer(sink);
   });
 
@@ -74,6 +73,11 @@ describe('a producer over HTTP', () => {
     server.closeAllConnections();
     server.close();
   });
+
+  function sinkWith(options: Partial<HttpSinkOptions>): HttpSink {
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return new HttpSink({ baseUrl, apiKey: KEY, ...options });
+  }
 
   it('sends an event again with the same id when no answer says that it has arrived', async () => {
     answers = ['break', { status: 503 }];
@@ -115,12 +119,21 @@ describe('a producer over HTTP', () => {
     ['200 with the ids', { status: 200, body: { data: [{ id: ID }] } }],
   ])('does not take %s for the word of Gapless that it has the event', async (_, answer) => {
     answers = [answer];
-    await expect(producer.emit({ ...anEvent(1), id: ID })).rejects.toMatchObject({
+    await expect(sink.send([readyEvent({ ...anEvent(1), id: ID })], { retries: 0 })).rejects.toMatchObject({
       kind: 'unavailable',
       status: answer.status,
       detail: expect.stringContaining('check the base url') as unknown,
     });
     expect(requests).toHaveLength(1);
+  });
+
+  it('sends an event again with the same id when a proxy answers in place of Gapless', async () => {
+    answers = [{ status: 200, body: '<html>' }];
+    const failures: unknown[] = [];
+    const onRetry = (error: unknown) => void failures.push(error);
+    const ids = await new Producer(sinkWith({ onRetry })).emit(anEvent(1));
+    expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids]);
+    expect(failures).toMatchObject([{ kind: 'unavailable', status: 200 }]);
   });
 
   it('shows neither the key nor the events in the error of a request that fails', async () => {
@@ -156,16 +169,39 @@ describe('a producer over HTTP', () => {
     expect(requests.length).toBeLessThanOrEqual(3);
   });
 
-  it('closes after the events under way, with their retries, and takes none afterwards', async () => {
-    answers = ['break'];
+  it('closes after the requests under way, and takes none afterwards', async () => {
     const underWay = [1, 2].map((n) => producer.emit(anEvent(n)));
     await producer.close();
     expect(new Set(requests.flat().map(({ data }) => data.n))).toEqual(new Set([1, 2]));
-    expect(requests).toHaveLength(3);
     await Promise.all(underWay);
     await expect(producer.emit(anEvent(3))).rejects.toThrow('the HttpSink is closed');
-    expect(requests).toHaveLength(3);
+    expect(requests).toHaveLength(2);
   });
+
+  it.each([
+    ['while the retry waits', true],
+    ['before the answer', false],
+  ])(
+    'closes without the retries of what failed: %s',
+    async (_, isWaiting) => {
+      answers = [{ status: 503, headers: { 'retry-after': '600' } }];
+      let isRetrying = false;
+      const onRetry = () => {
+        isRetrying = true;
+      };
+      const other = new Producer(sinkWith({ onRetry }));
+      const emitted = expect(other.emit(anEvent(1))).rejects.toMatchObject({ kind: 'unavailable', status: 503 });
+      if (isWaiting) {
+        await eventually(() => {
+          expect(isRetrying).toBe(true);
+        });
+      }
+      await other.close();
+      await emitted;
+      expect(requests).toHaveLength(1);
+    },
+    2_000,
+  );
 
   it('tries as often as a call says, and ends with its signal', async () => {
     answers = ['break'];

@@ -16,33 +16,37 @@ const DEFAULT_TIMEOUT_MS = 20_000;
 const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**
- * Sends events over HTTP, up to 500 per request. It retries requests without a response, with the same ids, so that no
- * event is repeated.
+ * Sends events over HTTP, up to 500 per request. It retries requests without a response from Gapless, with the same ids,
+ * so that no event is repeated.
  */
 export class HttpSink implements EventSink {
   readonly #api: ApiClient;
   readonly #underWay = new Set<Promise<void>>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: HttpSinkOptions) {
     this.#api = new ApiClient({ ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS });
   }
 
   send(events: readonly ReadyEvent[], options: SendOptions = {}): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new Error('the HttpSink is closed'));
+    if (this.#closing.signal.aborted) return Promise.reject(new Error('the HttpSink is closed'));
     const sent: Promise<void> = this.#send(events, options).finally(() => this.#underWay.delete(sent));
     this.#underWay.add(sent);
     return sent;
   }
 
-  /** Waits for the events under way, with their retries. Later calls of `send` reject. */
+  /**
+   * Waits for the requests under way. There are no more retries, which may take an hour: events whose request fails, or
+   * waits to be tried again, reject with its error. Later calls of `send` reject.
+   */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await Promise.allSettled(this.#underWay);
   }
 
   async #send(events: readonly ReadyEvent[], options: SendOptions): Promise<void> {
     // One after the other, because the order of the requests is the order of an organization's events.
-    for (const batch of batchesOf(events, REQUEST)) await submitEvents(this.#api, batch, options);
+    const request = { ...options, retriesUntil: this.#closing.signal };
+    for (const batch of batchesOf(events, REQUEST)) await submitEvents(this.#api, batch, request);
   }
 }

@@ -1,0 +1,77 @@
+/** The limits of the pushes that are not handled yet. */
+interface PendingLimits {
+  readonly maxPending?: number;
+  readonly maxPendingBytes?: number;
+}
+
+interface Waiting {
+  readonly bytes: number;
+  readonly end: (hasRoom: boolean) => void;
+}
+
+const DEFAULT_MAX_PENDING = 1_000;
+const DEFAULT_MAX_PENDING_BYTES = 64 * 1024 * 1024;
+/** Half of the time that Gapless waits for an answer (contract 9). */
+const MAX_WAIT_MS = 5_000;
+
+/**
+ * The accepted pushes that are not handled yet. Their bodies stay in memory, so there is a limit. A push that comes at
+ * the limit waits for room. Gapless limits the requests that wait for an answer, so it then sends more slowly.
+ */
+export class PendingPushes {
+  readonly #maxPushes: number;
+  readonly #maxBytes: number;
+  readonly #working = new Set<Promise<void>>();
+  #workingBytes = 0;
+  /** In the order in which they came. */
+  readonly #waiting = new Set<Waiting>();
+
+  constructor({ maxPending, maxPendingBytes }: PendingLimits) {
+    this.#maxPushes = maxPending ?? DEFAULT_MAX_PENDING;
+    this.#maxBytes = maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
+  }
+
+  /** @returns whether there is room for the push; false after 5 s without */
+  room(bytes: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (hasRoom: boolean): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(waiting);
+        resolve(hasRoom);
+      };
+      const waiting = { bytes, end };
+      const timer = setTimeout(end, MAX_WAIT_MS, false);
+      this.#waiting.add(waiting);
+      this.#letIn();
+    });
+  }
+
+  /** Counts a push until its work is done. The work must not reject. */
+  add(work: Promise<void>, bytes: number): void {
+    const counted = work.then(() => {
+      this.#working.delete(counted);
+      this.#workingBytes -= bytes;
+      this.#letIn();
+    });
+    this.#working.add(counted);
+    this.#workingBytes += bytes;
+  }
+
+  /** Resolves once all work is done. Pushes that wait for room are let in at once. */
+  async idle(): Promise<void> {
+    for (const { end } of this.#waiting) end(true);
+    while (this.#working.size > 0) await Promise.all(this.#working);
+  }
+
+  /** Counts no push that was let in before its work begins: the work never begins if the sender has left meanwhile. */
+  #letIn(): void {
+    let pushes = this.#working.size;
+    let bytes = this.#workingBytes;
+    for (const waiting of this.#waiting) {
+      if (pushes >= this.#maxPushes || bytes >= this.#maxBytes) return;
+      pushes++;
+      bytes += waiting.bytes;
+      waiting.end(true);
+    }
+  }
+}
