@@ -70,7 +70,9 @@ export class AlertPublisher {
     for (const group of this.#inTurn(waiting)) {
       const publish = async (partition: number) => {
         try {
-          count += await this.#publishPartition(partition, raised, signal);
+          const published = await this.#publishPartition(partition, raised, signal);
+          // Not with an `await` in it: other partitions are counted meanwhile.
+          count += published;
           this.#failing.delete(partition);
         } catch (error) {
           if (isPostgresAway(error)) throw error;
