@@ -86,3 +86,49 @@ it('counts the alerts of all partitions that it publishes at the same time', asy
   const publisher = aPublisher(() => Promise.resolve(0));
   expect((await publisher.publish([5, 6, 7], new Set(ids))).count).toBe(6);
 });
+
+it('reads what a partition holds once, however often its staff alerts cannot be written', async () => {
+  const TOPIC = 'staff-alerts';
+  const end = 7;
+  let looks = 0;
+  const readFrom: string[] = [];
+  const events = { CRASH: 'crash', GROUP_JOIN: 'join', END_BATCH_PROCESS: 'end' };
+  /** Hands over the records up to the end, which are no alerts. */
+  const consumer = () => {
+    let join: () => void = () => undefined;
+    return {
+      events,
+      connect: () => Promise.resolve(),
+      subscribe: () => Promise.resolve(),
+      disconnect: () => Promise.resolve(),
+      on: (event: string, listener: () => void) => {
+        if (event === events.GROUP_JOIN) join = listener;
+      },
+      seek: ({ offset }: { readonly offset: string }) => readFrom.push(offset),
+      run: ({ eachBatch }: { readonly eachBatch: (payload: object) => Promise<void> }) => {
+        join();
+        return eachBatch({ batch: { topic: TOPIC, partition: 8, messages: [], lastOffset: () => String(end - 1) } });
+      },
+    };
+  };
+  const admin = {
+    fetchTopicOffsets: () => Promise.resolve([{ partition: 8, low: '0', high: String(end) }]),
+    deleteGroups: () => Promise.resolve(),
+  };
+  const publisher = aPublisher(() => Promise.reject(new Error('too few replicas')), {
+    connection: {
+      kafka: { consumer },
+      withAdmin: (act: (use: typeof admin) => unknown) => Promise.resolve(act(admin)),
+    } as unknown as KafkaConnection,
+    positions: {
+      endsBefore: () => {
+        looks++;
+        return Promise.resolve(new Map([[8, 5]]));
+      },
+    } as unknown as LogPositions,
+  });
+  await raised(8, 1, NOW_MS);
+  for (let nth = 0; nth < 3; nth++) expect((await publisher.publish([8], new Set())).failures.size).toBe(1);
+  expect(looks).toBe(1);
+  expect(readFrom).toEqual(['5']);
+});
