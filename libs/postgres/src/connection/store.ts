@@ -276,6 +276,11 @@ export class Store {
     this.#installation = installation;
   }
 
+  /** The installation of the database; `null` until it was noted. */
+  get installation(): string | null {
+    return this.#installation;
+  }
+
   async #refuseOther(client: Client): Promise<void> {
     if (this.#installation === null) return;
     const found = await installationOf(client);
