@@ -396,7 +396,8 @@ export class Store {
         await client.query('commit');
         return rows;
       } catch (error) {
-        await client.query('rollback').catch(discard);
+        // A server that does not answer would keep the connection for as long again.
+        if (!isPostgresAway(error)) await client.query('rollback').catch(discard);
         throw error;
       }
     };
