@@ -51,6 +51,12 @@ describe('an installation', () => {
     await one.start([SequencerModule]);
   });
 
+  it('is known to a process from its start on, so that another database in its place gets no writes', async () => {
+    const starts = [await one.start([]), await one.start([])];
+    const id = (await rowOf(one))?.id;
+    expect(starts.map(({ app }) => app.get(Store).installation)).toEqual([id, id]);
+  });
+
   it('goes on where a process ended between the two sides', async () => {
     const app = await one.start([]);
     await app.app.get(Store).query('update installation set announced = false');

@@ -5,7 +5,7 @@ import { AlertOutbox, type Store } from '#libs/postgres';
 import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
-import { AlertPublisher } from './alert-publisher.js';
+import { AlertPublisher, type AlertPublisherDependencies } from './alert-publisher.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 
@@ -36,29 +36,33 @@ async function raised(partition: number, count: number, firstAtMs: number): Prom
   return ids;
 }
 
-it('publishes alerts and events however many staff alerts of another partition cannot be written', async () => {
-  const appended: string[] = [];
-  const written: number[] = [];
-  const publisher = new AlertPublisher({
+/** A publisher whose log takes every event, and whose staff alerts are written by `write`. */
+function aPublisher(write: PartitionWriter['write'], changes: Partial<AlertPublisherDependencies> = {}) {
+  return new AlertPublisher({
     outbox: new AlertOutbox(store),
     connection: {} as KafkaConnection,
     positions: {} as LogPositions,
-    appender: {
-      append: (records: readonly NewRecord[]) => {
-        appended.push(...records.map(({ value }) => (JSON.parse(String(value)) as { id: string }).id));
-        return Promise.resolve();
-      },
-    } as unknown as Appender,
-    writer: {
-      write: (_topic: string, partition: number, records: readonly unknown[]) => {
-        if (partition === 3) return Promise.reject(new Error('too few replicas'));
-        written.push(...records.map(() => partition));
-        return Promise.resolve(0);
-      },
-    } as unknown as PartitionWriter,
+    appender: { append: () => Promise.resolve() } as unknown as Appender,
+    writer: { write } as unknown as PartitionWriter,
     topics: { inbox: 'inbox', log: 'log', staffAlerts: 'staff-alerts' } as TopicNames,
     clock: { now: () => NOW_MS },
+    ...changes,
   });
+}
+
+it('publishes alerts and events however many staff alerts of another partition cannot be written', async () => {
+  const appended: string[] = [];
+  const written: number[] = [];
+  const write = (_topic: string, partition: number, records: readonly unknown[]) => {
+    if (partition === 3) return Promise.reject(new Error('too few replicas'));
+    written.push(...records.map(() => partition));
+    return Promise.resolve(0);
+  };
+  const append = (records: readonly NewRecord[]) => {
+    appended.push(...records.map(({ value }) => (JSON.parse(String(value)) as { id: string }).id));
+    return Promise.resolve();
+  };
+  const publisher = aPublisher(write, { appender: { append } as unknown as Appender });
   const stuck = await raised(3, 201, NOW_MS - 60_000);
   const [other] = await raised(4, 1, NOW_MS);
   const publish = () => publisher.publish([2, 3, 4], new Set([...stuck, other!]));
@@ -75,4 +79,56 @@ it('publishes alerts and events however many staff alerts of another partition c
   appended.length = 0;
   expect((await publish()).count).toBe(0);
   expect(appended).toEqual(stuck.slice(200));
+});
+
+it('counts the alerts of all partitions that it publishes at the same time', async () => {
+  const ids = (await Promise.all([5, 6, 7].map((partition) => raised(partition, 2, NOW_MS)))).flat();
+  const publisher = aPublisher(() => Promise.resolve(0));
+  expect((await publisher.publish([5, 6, 7], new Set(ids))).count).toBe(6);
+});
+
+it('reads what a partition holds once, however often its staff alerts cannot be written', async () => {
+  const TOPIC = 'staff-alerts';
+  const end = 7;
+  let looks = 0;
+  const readFrom: string[] = [];
+  const events = { CRASH: 'crash', GROUP_JOIN: 'join', END_BATCH_PROCESS: 'end' };
+  /** Hands over the records up to the end, which are no alerts. */
+  const consumer = () => {
+    let join: () => void = () => undefined;
+    return {
+      events,
+      connect: () => Promise.resolve(),
+      subscribe: () => Promise.resolve(),
+      disconnect: () => Promise.resolve(),
+      on: (event: string, listener: () => void) => {
+        if (event === events.GROUP_JOIN) join = listener;
+      },
+      seek: ({ offset }: { readonly offset: string }) => readFrom.push(offset),
+      run: ({ eachBatch }: { readonly eachBatch: (payload: object) => Promise<void> }) => {
+        join();
+        return eachBatch({ batch: { topic: TOPIC, partition: 8, messages: [], lastOffset: () => String(end - 1) } });
+      },
+    };
+  };
+  const admin = {
+    fetchTopicOffsets: () => Promise.resolve([{ partition: 8, low: '0', high: String(end) }]),
+    deleteGroups: () => Promise.resolve(),
+  };
+  const publisher = aPublisher(() => Promise.reject(new Error('too few replicas')), {
+    connection: {
+      kafka: { consumer },
+      withAdmin: (act: (use: typeof admin) => unknown) => Promise.resolve(act(admin)),
+    } as unknown as KafkaConnection,
+    positions: {
+      endsBefore: () => {
+        looks++;
+        return Promise.resolve(new Map([[8, 5]]));
+      },
+    } as unknown as LogPositions,
+  });
+  await raised(8, 1, NOW_MS);
+  for (let nth = 0; nth < 3; nth++) expect((await publisher.publish([8], new Set())).failures.size).toBe(1);
+  expect(looks).toBe(1);
+  expect(readFrom).toEqual(['5']);
 });

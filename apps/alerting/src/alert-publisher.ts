@@ -50,8 +50,8 @@ interface WrittenAlerts {
  * published an alert already. Such an alert gets only the records that the log or the staff alerts lack.
  */
 export class AlertPublisher {
-  /** The partitions that could not be published last. */
-  readonly #failing = new Set<number>();
+  /** The partitions that could not be published last, with what was read of them: the next time reads on from there. */
+  readonly #failing = new Map<number, WrittenAlerts>();
 
   constructor(private readonly use: AlertPublisherDependencies) {}
 
@@ -69,12 +69,15 @@ export class AlertPublisher {
     let count = 0;
     for (const group of this.#inTurn(waiting)) {
       const publish = async (partition: number) => {
+        const written = this.#failing.get(partition) ?? { ids: new Set(), sinceMs: Infinity, next: 0 };
         try {
-          count += await this.#publishPartition(partition, raised, signal);
+          const published = await this.#publishPartition(partition, raised, written, signal);
+          // Not with an `await` in it: other partitions are counted meanwhile.
+          count += published;
           this.#failing.delete(partition);
         } catch (error) {
           if (isPostgresAway(error)) throw error;
-          this.#failing.add(partition);
+          this.#failing.set(partition, written);
           failures.set(partition, error);
         }
       };
@@ -93,9 +96,13 @@ export class AlertPublisher {
     for (const partition of failing) yield [partition];
   }
 
-  async #publishPartition(partition: number, raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<number> {
+  async #publishPartition(
+    partition: number,
+    raised: ReadonlySet<EventId>,
+    written: WrittenAlerts,
+    signal?: AbortSignal,
+  ): Promise<number> {
     const { outbox, clock, topics } = this.use;
-    const written: WrittenAlerts = { ids: new Set(), sinceMs: Infinity, next: 0 };
     let published = 0;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };

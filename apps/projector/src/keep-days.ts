@@ -40,15 +40,15 @@ export class KeepDays extends RegularWork {
     const { retentionMs } = this.kit.config;
     // One part that waits, for a lock or a database, keeps no other from its work.
     const outcomes = await Promise.allSettled([
-      this.#keep(this.days, nowMs),
+      this.#keep(this.days, nowMs, signal),
       // A day more, because clocks differ.
       pruneRows(this.versions, retentionMs + DAY_MS),
       // The router may read all of the log again.
       pruneRows(this.periods, retentionMs + LOG_MARGIN_MS + DAY_MS),
       ...others.map(({ store, name }) =>
-        this.#keep(this.#daysOf(store), nowMs).catch((error: unknown) => {
+        this.#keep(this.#daysOf(store), nowMs, signal).catch((error: unknown) => {
           isComplete = false;
-          this.kit.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
+          if (!signal.aborted) this.kit.logger.warn({ err: error, server: name }, 'projector.pruning_waits');
         }),
       ),
     ]);
@@ -67,9 +67,9 @@ export class KeepDays extends RegularWork {
     this.kit.metrics.set('gapless_pruned_timestamp_seconds', {}, this.kit.clock.now() / 1_000);
   }
 
-  async #keep(days: DayPartitions, nowMs: number): Promise<void> {
+  async #keep(days: DayPartitions, nowMs: number, signal: AbortSignal): Promise<void> {
     await days.ensure([nowMs, nowMs + DAY_MS]);
-    const dropped = await days.prune(nowMs, this.kit.config.retentionMs);
+    const dropped = await days.prune(nowMs, this.kit.config.retentionMs, signal);
     if (dropped.length > 0) this.kit.logger.info({ tables: dropped }, 'projector.pruned');
   }
 

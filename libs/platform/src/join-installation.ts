@@ -49,7 +49,11 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
   const plans = topicPlans(topics, config);
   const ensured = await kafka.withAdmin((admin) => ensureTopics(admin, plans, { ...wait, accepted }));
   reportTopics(ensured, parts);
-  if (verdict.kind === 'same') return;
+  if (verdict.kind === 'same') {
+    // From now on, another database is refused in its place.
+    if (record !== null) store.belongsTo(record.id);
+    return;
+  }
   const createdAt = new Date(parts.clock.now()).toISOString();
   const row =
     verdict.kind === 'announce'
@@ -63,6 +67,7 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
     throw new InstallationMismatchError(settled.reason);
   }
   await rows.announced(row.id, clusterId);
+  store.belongsTo(row.id);
   logger.info({ installation: row.id, kafka_cluster: clusterId, partitions: row.partitions }, 'installation.created');
 }
 

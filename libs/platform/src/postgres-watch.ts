@@ -12,7 +12,6 @@ const LOOK_EVERY_MS = 5_000;
 export class PostgresWatch extends RegularWork {
   readonly #probe: PostgresProbe;
   #reported: string | null = null;
-  #installation: string | null = null;
 
   constructor(
     @Inject(CONFIG) { databaseUrl }: Config,
@@ -34,11 +33,13 @@ export class PostgresWatch extends RegularWork {
     if (!this.store.isOpen) return;
     const found = await this.#probe.ask();
     const id = found?.id ?? null;
-    this.#note(id);
-    if (id !== this.#installation) {
+    // While Kafka is away, the process has not joined its installation.
+    if (id !== null && this.store.installation === null) this.store.belongsTo(id);
+    const { installation } = this.store;
+    if (id !== installation) {
       throw new InstallationMismatchError(
         `The database belongs to ${id === null ? 'no installation' : `installation ${id}`} now, and not to ` +
-          `${this.#installation ?? ''}: another one is in its place. Put the right one back, or set DATABASE_URL.`,
+          `${installation ?? ''}: another one is in its place. Put the right one back, or set DATABASE_URL.`,
       );
     }
     if (found?.is_read_only === true) {
@@ -51,12 +52,6 @@ export class PostgresWatch extends RegularWork {
     this.#reported = null;
     this.health.ready('postgres');
     this.logger.info({}, 'postgres.back');
-  }
-
-  #note(installation: string | null): void {
-    if (this.#installation !== null || installation === null) return;
-    this.#installation = installation;
-    this.store.belongsTo(installation);
   }
 
   protected failed(error: unknown): void {

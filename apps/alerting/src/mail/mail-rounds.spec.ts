@@ -1,16 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { foldConversation, raiseAlert } from '#libs/domain';
+import { foldConversation, raiseAlert, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { handedOff, HANDED_OFF_AT_MS } from '../../../../test/support/conversations.js';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { MailRounds, MAILS_PART } from './mail-rounds.js';
 import { CONNECTIONS } from './mail-transport.js';
 
 const RAISED_AT_MS = HANDED_OFF_AT_MS + 60_000;
+/** A recipient whose mails the server does not take at once. */
+const STUCK = 'stuck@example.com';
 
-function aMail(nth: number): AlertMail {
-  const { waiting } = foldConversation(undefined, handedOff({ seq: nth }), null);
+function aMail(nth: number, orgId = anOrgId()): AlertMail {
+  const { waiting } = foldConversation(undefined, handedOff({ seq: nth, orgId }), null);
   const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, tellsStaff: true });
   return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1 };
 }
@@ -21,15 +26,26 @@ function theRounds(due: number, afterMs = 0) {
   const outcomes: MailOutcome[] = [];
   const ending = new AbortController();
   const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null };
+  let takeStuck: () => void = () => undefined;
+  const stuck = new Promise<void>((resolve) => (takeStuck = resolve));
   const health = new HealthBoard();
   const metrics = new Metrics();
   const rounds = new MailRounds({
     mails: {
-      take: (_now: number, _until: number, limit: number) => Promise.resolve(mails.splice(0, limit)),
+      take(_now: number, _until: number, limit: number, of: readonly OrgId[]) {
+        const taken: AlertMail[] = [];
+        const held = (orgId: OrgId) => [...of, ...taken.map((mail) => mail.orgId)].filter((one) => one === orgId);
+        for (const mail of [...mails]) {
+          if (taken.length === limit || held(mail.orgId).length === 2) continue;
+          taken.push(...mails.splice(mails.indexOf(mail), 1));
+        }
+        return Promise.resolve(taken);
+      },
       settle: (_mail: AlertMail, outcome: MailOutcome) => Promise.resolve(outcomes.push(outcome)),
     } as unknown as AlertMails,
     transport: {
-      async send() {
+      async send({ to }) {
+        if (to.includes(STUCK)) await stuck;
         if (sending.refusal !== null) throw new Error(sending.refusal);
         sending.most = Math.max(sending.most, ++sending.now);
         await new Promise((resolve) => setImmediate(resolve));
@@ -44,7 +60,7 @@ function theRounds(due: number, afterMs = 0) {
     metrics,
     health,
   });
-  return { rounds, outcomes, ending, sending, health, metrics, mails };
+  return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails };
 }
 
 describe('a round of mails', () => {
@@ -52,6 +68,25 @@ describe('a round of mails', () => {
     const { rounds, ending, sending } = theRounds(3 * CONNECTIONS);
     expect(await rounds.round(ending.signal)).toBe(3 * CONNECTIONS);
     expect(sending).toMatchObject({ now: 0, most: CONNECTIONS, sent: 3 * CONNECTIONS });
+  });
+
+  it('goes on with mails of others, also with those due later, while the server keeps two of one organization', async () => {
+    const { rounds, ending, sending, takeStuck, mails } = theRounds(0);
+    const [slow, other] = [anOrgId(), anOrgId()];
+    mails.push(...oneTo(3).map((nth) => ({ ...aMail(nth, slow), emails: [STUCK] })));
+    mails.push(...oneTo(5).map((nth) => aMail(nth, other)));
+    const round = rounds.round(ending.signal);
+    await eventually(() => {
+      expect(sending.sent).toBe(5);
+    });
+    mails.push(aMail(6, other));
+    await eventually(() => {
+      expect(sending.sent).toBe(6);
+    });
+    expect(mails).toHaveLength(1);
+    takeStuck();
+    expect(await round).toBe(9);
+    expect(sending.most).toBe(2);
   });
 
   it('ends with the mails under way when the process ends', async () => {

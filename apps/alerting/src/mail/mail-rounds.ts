@@ -1,12 +1,13 @@
-import { mailRetryDelayMs, type Clock } from '#libs/domain';
+import { setTimeout as delay } from 'node:timers/promises';
+import { mailRetryDelayMs, type Clock, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
 import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
-/** A mail that waited for a connection would lose a part of the time for which it is held. */
-const BATCH = CONNECTIONS;
+/** How soon a free connection is offered to mails that were not due, milliseconds. */
+const LOOK_AGAIN_MS = 1_000;
 /** How long a mail is reserved for the process that sends it: longer than an attempt takes. */
 const HELD_MS = MAIL_TIMES.mailMs + 30_000;
 /** Longer than all attempts take, milliseconds. An older mail waited for processes that did not run, or comes from a backup. */
@@ -33,23 +34,39 @@ export interface MailRoundsDependencies {
  */
 export class MailRounds {
   #hasFailed = false;
+  /** The mails under way, and their orgs. */
+  readonly #sending = new Map<Promise<void>, OrgId>();
 
   constructor(private readonly use: MailRoundsDependencies) {
     for (const outcome of ['sent', 'retry', 'exhausted', 'untried']) use.metrics.add(ATTEMPTS, { outcome }, 0);
   }
 
-  /** @returns how many mails were tried until none was due, or the signal was aborted */
+  /**
+   * A mail that takes long keeps its connection alone: the others go on with what is due meanwhile.
+   * @returns how many mails were tried until none was due or under way; none is begun once the signal is aborted
+   */
   async round(signal: AbortSignal): Promise<number> {
-    let tried = 0;
-    while (!signal.aborted) {
-      const nowMs = this.use.clock.now();
-      const mails = await this.use.mails.take(nowMs, nowMs + HELD_MS, BATCH);
-      await Promise.all(mails.map((mail) => this.#attempt(mail)));
+    for (let tried = 0; ;) {
+      const mails = signal.aborted ? [] : await this.#take();
+      for (const mail of mails) this.#begin(mail);
       tried += mails.length;
-      if (mails.length < BATCH) break;
+      this.#show();
+      if (this.#sending.size === 0) return tried;
+      await Promise.race([...this.#sending.keys(), delay(LOOK_AGAIN_MS, undefined, { ref: false })]);
     }
-    this.#show();
-    return tried;
+  }
+
+  /** Takes a mail for each free connection. One that waited would lose a part of the time for which it is held. */
+  async #take(): Promise<readonly AlertMail[]> {
+    const free = CONNECTIONS - this.#sending.size;
+    if (free === 0) return [];
+    const nowMs = this.use.clock.now();
+    return this.use.mails.take(nowMs, nowMs + HELD_MS, free, [...this.#sending.values()]);
+  }
+
+  #begin(mail: AlertMail): void {
+    const attempt = this.#attempt(mail).finally(() => this.#sending.delete(attempt));
+    this.#sending.set(attempt, mail.orgId);
   }
 
   /** The answer of the mail server is only in the log: it may name recipients. */

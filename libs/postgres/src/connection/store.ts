@@ -276,6 +276,11 @@ export class Store {
     this.#installation = installation;
   }
 
+  /** The installation of the database; `null` until it was noted. */
+  get installation(): string | null {
+    return this.#installation;
+  }
+
   async #refuseOther(client: Client): Promise<void> {
     if (this.#installation === null) return;
     const found = await installationOf(client);
@@ -391,7 +396,8 @@ export class Store {
         await client.query('commit');
         return rows;
       } catch (error) {
-        await client.query('rollback').catch(discard);
+        // A server that does not answer would keep the connection for as long again.
+        if (!isPostgresAway(error)) await client.query('rollback').catch(discard);
         throw error;
       }
     };

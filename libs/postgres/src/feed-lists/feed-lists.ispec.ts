@@ -3,12 +3,13 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { InstallationMismatchError, type EventId, type InstallationRow, type OrgId, type Seq } from '#libs/domain';
 import { databaseName } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { SecretCipher } from '../access/secret-cipher.js';
 import { SecretRotation } from '../access/secret-rotation.js';
 import { FeedPlaces, PLACE_SQL, type PlaceRow } from './feed-places.js';
 import { InstallationRows } from '../connection/installation-row.js';
-import { FeedServerAwayError } from '../connection/postgres-away.js';
+import { FeedServerAwayError, OtherDatabaseError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 import { FeedReader } from '../feed/feed-reader.js';
 import { FeedProjection } from '../projections/feed-projection.js';
@@ -296,6 +297,31 @@ describe('databases that the feed moves to', () => {
     expect(page.items.map(({ envelope }) => envelope)).toEqual(
       oneTo(EVENTS).map((seq) => anEvent(orgIds[3]!, seq).envelope.toString()),
     );
+  });
+});
+
+describe('a database that the feed has just moved to', () => {
+  it('gets no writes once another one is in its place', async () => {
+    const { id } = await move(urls(1, 3), async (next) => {
+      await fold(target, oneTo(EVENTS));
+      await lists.announce(next);
+      await lists.close(next);
+      await lists.change(next, null, 2);
+    });
+    const servers = main.feedServersOf(urls(1, 3));
+    for (const { store } of servers) await store.openNow();
+    main.feed.use(id, servers, true);
+    const [server] = servers;
+    const [row] = await server!.store.query<PlaceRow>(PLACE_SQL);
+    await new FeedPlaces(main).checkJoined(server!, row!);
+    await fold(main, [EVENTS + 1], [orgIds[0]!]);
+    await server!.store.query(`with replaced as (update installation set id = '${randomUUID()}') select 1`);
+    await main.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1`, [
+      new URL(databases[1]!.url).pathname.slice(1),
+    ]);
+    await eventually(async () => {
+      await expect(fold(main, [EVENTS + 2], [orgIds[0]!])).rejects.toThrow(OtherDatabaseError);
+    });
   });
 });
 

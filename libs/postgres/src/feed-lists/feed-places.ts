@@ -79,12 +79,14 @@ export class FeedPlaces {
   }
 
   /**
-   * Checks what a database that has joined says about itself now: another one may be at its address.
+   * Checks what a database that has joined says about itself now: another one may be at its address. One that was opened
+   * for a move is protected from then on.
    * @throws InstallationMismatchError
    */
   async checkJoined(server: FeedServer, found: PlaceRow | null): Promise<void> {
     const installation = (this.#installation ??= (await this.#ofInstallation()).id);
     throwIfRefused(this.#verdictOf(server, found, { installation, hasJoined: true }));
+    server.store.belongsTo(installation);
   }
 
   /** Opens every other database. @throws like `join` */

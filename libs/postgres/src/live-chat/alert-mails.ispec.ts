@@ -65,18 +65,18 @@ it('takes the mails of orgs in turn, however many one has', async () => {
     await pending(NOW_MS - 2),
     await pending(NOW_MS + 1),
   ];
-  const taken = async (atMs: number) => {
-    const found = await mails.take(atMs, atMs + 60_000, 4);
+  const taken = async (atMs: number, sending: readonly OrgId[] = []) => {
+    const found = await mails.take(atMs, atMs + 60_000, 4, sending);
     return found.map(({ orgId, raisedAtMs }) => [orgId, raisedAtMs - NOW_MS]);
   };
   expect(await taken(NOW_MS)).toEqual([
     [many, -10_000],
     [many, -9_999],
-    [many, -9_998],
     [few, -2],
   ]);
-  expect((await taken(NOW_MS)).map(([orgId]) => orgId)).toEqual([many, many, many, many]);
-  expect((await taken(NOW_MS + 1)).at(-1)).toEqual([later, 1]);
+  expect(await taken(NOW_MS, [many, few])).toEqual([[many, -9_998]]);
+  expect(await taken(NOW_MS, [many, many])).toEqual([]);
+  expect(await taken(NOW_MS + 1, [few, many, many])).toEqual([[later, 1]]);
 });
 
 it('gives processes that take mails at the same time different ones', async () => {
@@ -84,6 +84,6 @@ it('gives processes that take mails at the same time different ones', async () =
   await pending(NOW_MS - 10_000, 100);
   const taken = await Promise.all(Array.from({ length: 3 }, () => mails.take(NOW_MS, NOW_MS + 60_000, 4)));
   const ids = taken.flat().map(({ eventId }) => eventId);
-  expect(ids.length).toBeGreaterThanOrEqual(4);
+  expect(ids.length).toBeGreaterThanOrEqual(2);
   expect(new Set(ids).size).toBe(ids.length);
 });

@@ -143,6 +143,13 @@ describe('what happens to endpoints', () => {
     expect(second!.id).not.toBe(first!.id);
   });
 
+  it('is closed only when it is published next, however much is due', async () => {
+    await fold('report', 100, ...[0, 1, 2].map((minute) => exhausted(minute + 1, START_MS + minute * MINUTE_MS)));
+    expect(await outbox.publish(systemClock.now() + MINUTE_MS, 2, () => Promise.resolve())).toBe(2);
+    await fold('report', 100, exhausted(4, START_MS + 2 * MINUTE_MS));
+    expect((await published()).map(dataOf)).toMatchObject([{ count: 2 }]);
+  });
+
   it('is published again, unchanged, by the next process if one dies before it notes that', async () => {
     await fold('report', 2, exhausted(1, START_MS));
     const seen: string[] = [];

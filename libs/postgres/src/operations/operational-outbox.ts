@@ -36,7 +36,7 @@ export class OperationalOutbox {
   }
 
   /**
-   * Closes the rows that are due, and calls `publish` with closed ones, in the order in which they were noted. No other
+   * Closes rows that are due, and calls `publish` with closed ones, in the order in which they were noted. No other
    * process publishes meanwhile. If this process dies, the next one finds them unchanged.
    * @returns the number of events, at most `limit`; 0 if another process publishes
    */
@@ -47,11 +47,16 @@ export class OperationalOutbox {
   ): Promise<number> {
     await this.store.prepared(
       'close_operational_events',
-      `with closed as (
-         update operational_events set closed_at = to_timestamp($1 / 1000.0)
+      // A limited number, because millions may be due after days without a process that publishes them.
+      `with due as (
+         select id from operational_events
          where published_at is null and closed_at is null and due_at <= to_timestamp($1 / 1000.0)
+         order by position limit $2
+       ), closed as (
+         update operational_events o set closed_at = to_timestamp($1 / 1000.0) from due
+         where o.id = due.id and o.closed_at is null
        ) select 1`,
-      [nowMs],
+      [nowMs, limit],
     );
     const waiting = await this.store.prepared<Waiting>(
       'closed_operational_events',

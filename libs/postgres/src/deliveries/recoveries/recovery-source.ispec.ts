@@ -66,7 +66,8 @@ it('what came as the endpoint was enabled was missed, once routing cannot send i
   await new DayPartitions(store).ensure([FIRST_MS]);
   await store.query(
     `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
-     select $1, n, at, 'evt_' || lpad(n::text, 26, '1'), case n when 4 then 'ticket.closed' else 'ticket.created' end, '{}'
+     select $1, n, at, 'evt_' || lpad(n::text, 26, '1'), case n when 4 then 'ticket.closed' else 'ticket.created' end,
+       convert_to(json_build_object('data', json_build_object('n', n))::text, 'UTF8')
      from unnest($2::timestamptz[]) with ordinality as appended(at, n)`,
     [orgId, appendedMs.map((ms) => new Date(ms))],
   );
@@ -79,13 +80,15 @@ it('what came as the endpoint was enabled was missed, once routing cannot send i
     [id, orgId, new Date(FIRST_MS), new Date(endedMs)],
   );
   const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
-  const subscriber = { id, orgId, events: ['ticket.created'], widgetIds: null, filter: null } as never;
   const range = { sinceSeq: null, since: null, until: null, throughSeq: null };
-  const look = async (nowMs: number) => {
+  const look = async (nowMs: number, filter: string | null = null) => {
+    const subscriber = { id, orgId, events: ['ticket.created'], widgetIds: null, filter } as never;
     const page = await source.page(orgId, subscriber, ['failed', 'missed'], range, 0 as Seq, EVENTS, nowMs);
     return { seqs: page.events.map(({ seq }) => seq), undecided: page.firstUndecided };
   };
   expect(await look(endedMs + 1_000)).toEqual({ seqs: [1], undecided: 2 });
+  expect(await look(endedMs + 1_000, 'event.data.n != 2')).toEqual({ seqs: [1], undecided: 3 });
+  expect(await look(endedMs + 1_000, 'event.data.n < 2')).toEqual({ seqs: [1], undecided: null });
   expect(await look(endedMs + 60_100)).toEqual({ seqs: [1, 2], undecided: 3 });
   expect(await look(endedMs + 180_000)).toEqual({ seqs: [1, 2, 3], undecided: null });
 });

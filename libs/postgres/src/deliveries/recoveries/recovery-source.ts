@@ -68,6 +68,9 @@ const EVENTS_LOOKED_AT = 5_000;
 /** The largest size of a page, bytes. A larger event comes alone. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
+/** The most events of a page that the endpoint's filter is asked about before they count as undecided. */
+const UNDECIDED_ASKED = 200;
+
 /** Filters that are evaluated before other requests run. */
 const FILTERED_AT_ONCE = 10;
 
@@ -145,19 +148,23 @@ const pageSql = (lookedAt: string, envelope: string) => `
       where a.delivery_id = page.delivery_id and a.delivery_created_at = page.appended_at
     ) as last_attempt_end
   from (
-    select looked.*, found.*, stored.envelope, count(found.seq) over ()::int as found,
-      row_number() over w as place, sum(octet_length(stored.envelope)) over w as weight
+    select looked.looked_at, looked.last_seq, case when row_number() over w = 1 then looked.undecided end as undecided,
+      found.*, stored.envelope, count(found.seq) over ()::int as found, row_number() over w as place,
+      sum(octet_length(stored.envelope)) over w as weight
     from (
       select count(*)::int as looked_at, max(seq) as last_seq, (
-        select min(seq) from looked_at e
-        where e.appended_at >= $11 and ${IS_SUBSCRIBED}
-          and ('never_sent' = any($6) and e.seq > (select receives_after_seq from endpoints where id = $2)
-            or 'missed' = any($6) and ${CAME_AS_ENABLED} and not ${WAS_INACTIVE})
-          and not exists (
-            select from deliveries d
-            where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
-          )
-      ) as first_undecided
+        select json_agg(json_build_object('seq', seq::text, 'appended_at', appended_at) order by seq) from (
+          select seq, appended_at from looked_at e
+          where e.appended_at >= $11 and ${IS_SUBSCRIBED}
+            and ('never_sent' = any($6) and e.seq > (select receives_after_seq from endpoints where id = $2)
+              or 'missed' = any($6) and ${CAME_AS_ENABLED} and not ${WAS_INACTIVE})
+            and not exists (
+              select from deliveries d
+              where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
+            )
+          order by e.seq limit ${UNDECIDED_ASKED}
+        ) candidates
+      ) as undecided
       from looked_at
     ) looked
     left join found on true
@@ -193,10 +200,16 @@ const ENVELOPES = `
   ) weighed
   where place = 1 or weight <= ${PAGE_BYTES}`;
 
+interface PlacedEvent {
+  readonly seq: string;
+  readonly appended_at: Date | string;
+}
+
 interface Looked {
   readonly looked_at: number;
   readonly last_seq: string | null;
-  readonly first_undecided: string | null;
+  /** In the first row: the first events without a delivery that routing may still send, whatever the filter says. */
+  readonly undecided: readonly PlacedEvent[] | null;
   /** How many events were found, of which the page may have fewer. */
   readonly found: number;
 }
@@ -274,8 +287,7 @@ export class RecoverySource {
     const [first] = rows;
     const found = rows.filter((row): row is FoundRow => row.seq !== null);
     const lastFound = found.at(-1);
-    const undecided = first?.first_undecided ?? null;
-    const firstUndecided = undecided === null ? null : seqFromText(undecided);
+    const firstUndecided = await this.#firstMatched(orgId, first?.undecided ?? [], endpoint);
     const events = await this.#matched(found, endpoint);
     const isCut = found.length === limit || found.length < (first?.found ?? 0);
     if (isCut && lastFound !== undefined) {
@@ -304,22 +316,55 @@ export class RecoverySource {
     const rows = await this.#look(orgId, PAGE_OF_GIVEN, [orgId, endpointId, ...pageParameters(asGiven, rest)]);
     const found = rows.filter((row): row is FoundRow => row.seq !== null);
     if (found.length === 0) return rows;
-    const stored = await feed.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(ENVELOPES, [orgId, found.map(({ seq }) => seq), found.map((row) => row.appended_at)])) as {
-          seq: string;
-          envelope: Buffer;
-        }[],
-    );
-    if (stored.length === 0) {
+    const envelopes = await this.#envelopes(feed, orgId, found);
+    if (envelopes.size === 0) {
       throw new GaplessError('unavailable', 'Retention has just removed these events. Try again.');
     }
-    const envelopes = new Map(stored.map(({ seq, envelope }) => [seq, envelope]));
+    const undecided = rows[0]?.undecided ?? null;
     return found.flatMap((row) => {
       const envelope = envelopes.get(row.seq);
-      return envelope === undefined ? [] : [{ ...row, envelope }];
+      return envelope === undefined ? [] : [{ ...row, undecided, envelope }];
     });
+  }
+
+  /** Returns the envelopes of events by seq: those of the first ones that a page has room for. */
+  async #envelopes(feed: Store, orgId: OrgId, events: readonly PlacedEvent[]): Promise<ReadonlyMap<string, Buffer>> {
+    const parameters = [orgId, events.map(({ seq }) => seq), events.map((event) => event.appended_at)];
+    const rows = await feed.forOrg(
+      orgId,
+      async (runner) => (await runner.query(ENVELOPES, parameters)) as { seq: string; envelope: Buffer }[],
+    );
+    return new Map(rows.map(({ seq, envelope }) => [seq, envelope]));
+  }
+
+  /**
+   * Returns the first of the events that the endpoint's filter does not leave out. If it leaves out as many as are asked
+   * about, that is the last one: the next look goes on from there.
+   */
+  async #firstMatched(
+    orgId: OrgId,
+    events: readonly PlacedEvent[],
+    { filter = null }: Subscriber,
+  ): Promise<Seq | null> {
+    const last = events.length === UNDECIDED_ASKED ? events.at(-1) : undefined;
+    for (let left = events; left[0] !== undefined;) {
+      const seq = seqFromText(left[0].seq);
+      if (filter === null) return seq;
+      const envelopes = await this.#envelopes(await this.store.feed.of(orgId), orgId, left);
+      // It was removed meanwhile, or nothing is known about it.
+      if (envelopes.size === 0) return seq;
+      const read = left.findLastIndex((event) => envelopes.has(event.seq)) + 1;
+      for (const [index, event] of left.slice(0, read).entries()) {
+        // Lets other requests run.
+        if (index % FILTERED_AT_ONCE === FILTERED_AT_ONCE - 1) await setImmediate();
+        const envelope = envelopes.get(event.seq);
+        if (envelope !== undefined && isReceived(filteredReception(filter, envelope, this.filters))) {
+          return seqFromText(event.seq);
+        }
+      }
+      left = left.slice(read);
+    }
+    return last === undefined ? null : seqFromText(last.seq);
   }
 
   /** Leaves out missed events that the endpoint's filter leaves out. A delivery has passed the filter. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { DayPartitions } from './day-partitions.js';
 import type { Store } from '../../connection/store.js';
@@ -113,6 +113,39 @@ describe('DayPartitions', () => {
       expect(await tablesOf('20220101')).toEqual(['deliveries_20220101']);
     });
     expect(await partitions.drop(Date.UTC(2022, 0, 2))).toEqual(['deliveries_20220101']);
+  });
+
+  it.each([
+    ['goes away', 1],
+    ['refuses one table', 3],
+  ])('tries so many tables when Postgres %s: %d', async (how, tries) => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2021, 0, 1)]);
+    const error = new Error(how === 'goes away' ? 'Query read timeout' : 'refused');
+    const dropping = jest.spyOn(store, 'transaction').mockRejectedValue(error);
+    try {
+      await expect(partitions.drop(Date.UTC(2021, 0, 2))).rejects.toBe(error);
+      expect(dropping).toHaveBeenCalledTimes(tries);
+    } finally {
+      dropping.mockRestore();
+    }
+  });
+
+  it('drops no further table once the signal is aborted', async () => {
+    const partitions = new DayPartitions(store);
+    await partitions.ensure([Date.UTC(2020, 0, 1)]);
+    const ending = new AbortController();
+    const transaction = store.transaction.bind(store);
+    const dropping = jest.spyOn(store, 'transaction').mockImplementation((act) => {
+      ending.abort();
+      return transaction(act);
+    });
+    try {
+      await expect(partitions.drop(Date.UTC(2020, 0, 2), ending.signal)).rejects.toThrow('aborted');
+    } finally {
+      dropping.mockRestore();
+    }
+    expect(await tablesOf('20200101')).toEqual(['delivery_attempts_20200101', 'events_20200101']);
   });
 
   it('lets nobody make or drop other tables than those of days', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { types } from 'node:util';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { isPostgresAway } from '../../connection/postgres-away.js';
 import { isLockNotAvailable, type Store } from '../../connection/store.js';
 
 const DAY_MS = 86_400_000;
@@ -81,21 +82,24 @@ export class DayPartitions {
   /**
    * Drops the tables of days past retention by the clocks of this process and of Postgres. So one that is far ahead for a
    * moment drops nothing.
+   * @param signal ends the work before the next table
    * @returns the names of the dropped tables
    */
-  async prune(nowMs: number, retentionMs: number): Promise<readonly string[]> {
+  async prune(nowMs: number, retentionMs: number, signal?: AbortSignal): Promise<readonly string[]> {
     const [row] = await this.store.query<{ now_ms: string }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
     );
-    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs);
+    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs, signal);
   }
 
   /**
    * Drops the tables of days that ended before that time. Rows of the day of that time are kept; readers skip them.
+   * @param signal ends the work before the next table
    * @returns the names of the dropped tables
-   * @throws the first error, once it has tried to drop each of them: a long read of one table keeps no others
+   * @throws the first error, once it has tried to drop each of them: a long read of one table keeps no others. At once if
+   *   Postgres is away.
    */
-  async drop(beforeMs: number): Promise<readonly string[]> {
+  async drop(beforeMs: number, signal?: AbortSignal): Promise<readonly string[]> {
     const rows = await this.store.query<{ name: string }>(
       `select child.relname as name from pg_inherits
        join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
@@ -104,7 +108,12 @@ export class DayPartitions {
     );
     const expired = rows.map(({ name }) => name).filter((name) => endOfDay(name) <= beforeMs);
     const outcomes: PromiseSettledResult<void>[] = [];
-    for (const name of expired) outcomes.push(...(await Promise.allSettled([this.#drop(name)])));
+    for (const name of expired) {
+      signal?.throwIfAborted();
+      const [outcome] = await Promise.allSettled([this.#drop(name, signal)]);
+      if (outcome.status === 'rejected' && isPostgresAway(outcome.reason)) throw outcome.reason;
+      outcomes.push(outcome);
+    }
     const isKept = (name: string) => outcomes[expired.indexOf(name)]?.status === 'rejected';
     const days = expired.filter((name) => name.startsWith('events_'));
     const firstKept = days.findIndex(isKept);
@@ -140,7 +149,7 @@ export class DayPartitions {
    * A drop locks the whole table, and later queries wait for it. So it waits only briefly for readers, and retries
    * until there is a moment without any.
    */
-  async #drop(name: string): Promise<void> {
+  async #drop(name: string, signal?: AbortSignal): Promise<void> {
     const day = isoDay(endOfDay(name) - DAY_MS);
     for (let attempt = 1; ; attempt++) {
       try {
@@ -151,7 +160,7 @@ export class DayPartitions {
         return;
       } catch (error) {
         if (attempt === DROP_ATTEMPTS || !isLockNotAvailable(error)) throw error;
-        await delay(DROP_PAUSE_MS);
+        await delay(DROP_PAUSE_MS, undefined, signal && { signal });
       }
     }
   }
