@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Verifies X-Service-Signature. Ruby 2.7 or later, no dependencies.
+# Verifies X-Service-Signature. Ruby 3.0 or later, no dependencies.
 #
 #   problem = Gapless.signature_problem(request.get_header('HTTP_X_SERVICE_SIGNATURE'), request.body.read, secret)
 #   return head :unauthorized unless problem.nil?

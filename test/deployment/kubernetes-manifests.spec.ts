@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { SETTINGS } from '#libs/runtime';
 import { readDocuments, readText, yamlFilesIn } from './support/documents.js';
-import { environmentProblems } from './support/environment-problems.js';
+import { environmentProblems, SECRETS } from './support/environment-problems.js';
 import { typeProblems } from './support/kubernetes-types.js';
 import { stagePorts } from './support/stages.js';
 
@@ -13,10 +14,18 @@ interface Container {
   readonly [member: string]: unknown;
 }
 
+interface MountedSecret {
+  /** Without `items`, the whole Secret is mounted. */
+  readonly items?: readonly { readonly key: string }[];
+  readonly optional?: boolean;
+}
+
 interface PodSpec {
   readonly containers: readonly Container[];
-  /** Without `items`, it mounts the whole Secret. */
-  readonly volumes: readonly { readonly secret: { readonly items?: readonly { readonly key: string }[] } }[];
+  readonly volumes: readonly {
+    readonly secret?: MountedSecret;
+    readonly projected?: { readonly sources: readonly { readonly secret: MountedSecret }[] };
+  }[];
   readonly [member: string]: unknown;
 }
 
@@ -52,7 +61,8 @@ const kustomization = readDocuments(KUSTOMIZATION)[0]!.content as {
   readonly resources: readonly string[];
   readonly images: readonly { readonly name: string; readonly newName: string; readonly newTag: string }[];
 };
-const workloads = [...ofKind('Deployment'), ...ofKind('Job')] as unknown as readonly Workload[];
+const deployments = ofKind('Deployment') as unknown as readonly Workload[];
+const workloads = [...deployments, ...(ofKind('Job') as unknown as readonly Workload[])];
 const stages = [...stagePorts()];
 const deploymentOf = (stage: string) =>
   workloads.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === stage);
@@ -101,12 +111,36 @@ describe('the manifests for Kubernetes', () => {
     expect(told.flatMap(environmentProblems)).toEqual([]);
   });
 
-  it('mount the secrets of the example, and name no other', () => {
+  it('mount the secrets of the example in every stage, and of the owner none', () => {
     const [secret] = ofKind('Secret') as unknown as readonly { readonly stringData: object }[];
-    const keys = workloads.flatMap(({ spec }) =>
-      spec.template.spec.volumes.flatMap((volume) => volume.secret.items?.map(({ key }) => key) ?? []),
-    );
-    expect(new Set(keys)).toEqual(new Set(Object.keys(secret!.stringData)));
+    const example = readText(`${DIRECTORY}/secrets.example.yaml`);
+    const optional = [...example.matchAll(/^ {2}# ([a-z-]+): /gm)].map(([, key]) => key!);
+    const notOfOwner = (keys: readonly string[]) => keys.filter((key) => !key.startsWith('owner-')).sort();
+    for (const stage of deployments) {
+      const sources = stage.spec.template.spec.volumes.flatMap(({ projected }) => projected?.sources ?? []);
+      const keysOf = (isOptional: boolean) =>
+        sources
+          .filter((source) => (source.secret.optional ?? false) === isOptional)
+          .flatMap((source) => source.secret.items!.map(({ key }) => key))
+          .sort();
+      expect(keysOf(false)).toEqual(notOfOwner(Object.keys(secret!.stringData)));
+      expect(keysOf(true)).toEqual(notOfOwner(optional));
+    }
+  });
+
+  it('have a setting for each secret of the example, where it is mounted', () => {
+    const mounted = [...readText(`${DIRECTORY}/settings.yaml`).matchAll(/^ {2}(?:# )?([A-Z_]+_FILE): (\/\S+)$/gm)];
+    const settings = mounted.map(([, name = '', path = '']) => {
+      expect(path).toBe(
+        `/secrets/${name
+          .replace(/_FILE$/, '')
+          .toLowerCase()
+          .replaceAll('_', '-')}`,
+      );
+      return name;
+    });
+    const files = Object.values(SETTINGS).flatMap(({ name }) => (name.endsWith('_FILE') ? [name] : []));
+    expect(settings.sort()).toEqual([...SECRETS.map((name) => `${name}_FILE`), ...files].sort());
   });
 
   it("let only the migrations and the command of an operator have the owner's account", () => {

@@ -3,9 +3,11 @@ import { inboxValue, type InboxEvent, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
+import { Producer } from '#libs/producer';
 import { createLogger } from '#libs/runtime';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
+import { KafkaSink } from '../../libs/producer/src/kafka/kafka-sink.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
@@ -110,6 +112,11 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   expect(await feedOf(4)).toEqual([first, ...misplaced]);
   await api.emit([{ event: 'ticket.created', data: {} }]);
   await feedOf(5);
+  const topicPrefix = gapless.environment['TOPIC_PREFIX']!;
+  const producer = new Producer(new KafkaSink({ kafka: connection.kafka, topicPrefix, partitions: PARTITIONS }));
+  await producer.emit({ event: 'ticket.created', org_id: orgId, data: {} });
+  await producer.close();
+  await feedOf(6);
   // A producer that goes on writing there is reported, and stops nobody.
   const [late] = await produceMisplaced(1);
   await eventually(async () => {

@@ -18,7 +18,7 @@ import { EVENT_TYPES } from '#libs/consumer';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const SAMPLE = join(import.meta.dirname, 'project/sample.mts');
 const NAMES = ['cli', 'consumer', 'producer'];
-/** What the code of the READMEs takes from the project around it. */
+/** What the code of the READMEs and of a page takes from the project around it. */
 const AROUND = `
 declare global {
   const app: import('express').Express;
@@ -28,6 +28,10 @@ declare global {
   const handle: (event: import('@gapless/consumer').GaplessEvent) => Promise<void>;
   const ticket: { id: string };
   const brokers: string[];
+  const body: Buffer;
+  const request: { headers: Record<string, string | undefined> };
+  const load: () => Promise<import('@gapless/consumer').PushGapsState | null>;
+  const store: (state: import('@gapless/consumer').PushGapsState) => Promise<void>;
   const [ORG_ID, API_KEY, SERVICE_KEY, SECRET, DATABASE_URL]: string[];
 }
 export {};
@@ -62,11 +66,10 @@ const SUBPATHS = ['consumer/express', 'consumer/fetch', 'consumer/postgres', 'pr
   .map((path, index) => `export * as n${index} from '@gapless/${path}';`)
   .join('\n');
 
-/** Writes each TypeScript block of the package's README to a file of the project. @returns the files */
-function readmeCode(project: string, name: string): readonly string[] {
-  const readme = readFileSync(join(project, 'node_modules/@gapless', name, 'README.md'), 'utf8');
-  return [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {
-    const file = `readme-${name}-${index}.mts`;
+/** Writes each TypeScript block of a page to a file of the project. @returns the files */
+function codeOf(page: string, project: string, name: string): readonly string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ''], index) => {
+    const file = `${name}-${index}.mts`;
     writeFileSync(join(project, file), code);
     return file;
   });
@@ -123,10 +126,13 @@ describe('the packages, packed and installed into an empty project', () => {
   it('compile in strict mode and run, from ESM and from CommonJS', async () => {
     const strictly = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const readmes = NAMES.flatMap((name) => readmeCode(project, name));
+    const readmes = NAMES.flatMap((name) =>
+      codeOf(join(project, 'node_modules/@gapless', name, 'README.md'), project, `readme-${name}`),
+    );
+    const receive = codeOf(join(ROOT, 'docs/receive.md'), project, 'receive');
     // Each package with a library has some.
-    expect(readmes.length).toBeGreaterThanOrEqual(6);
-    const files = ['sample.mts', 'sample.cts', 'around.d.mts', ...readmes];
+    expect([readmes.length >= 6, receive.length >= 2]).toEqual([true, true]);
+    const files = ['sample.mts', 'sample.cts', 'around.d.mts', ...readmes, ...receive];
     await run(project, process.execPath, compiler, ...strictly, '--experimentalDecorators', ...files);
     for (const extension of ['mjs', 'cjs']) {
       expect(JSON.parse(await run(project, process.execPath, `sample.${extension}`))).toEqual({

@@ -8,7 +8,20 @@ import { OPENAPI_DOCUMENT, OPENAPI_JSON } from './openapi-document.js';
 
 const document = OPENAPI_DOCUMENT as {
   readonly webhooks: Readonly<Record<string, { readonly post: { readonly parameters: readonly Reference[] } }>>;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          {
+            readonly operationId: string;
+            readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
+          }
+        >
+      >
+    >
+  >;
   readonly components: {
     readonly schemas: {
       readonly Problem: { readonly properties: { readonly code: object } };
@@ -73,6 +86,13 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.Problem.properties.code).toMatchObject({
       enum: expect.arrayContaining([...ERROR_CODES]) as unknown,
     });
+  });
+
+  it('names the bounds of the feed, and that any operation can fail', () => {
+    const responses = Object.values(document.paths).flatMap((path) => Object.values(path).map((one) => one.responses));
+    expect(responses.filter((one) => one['500'] === undefined)).toEqual([]);
+    const { headers } = document.paths['/api/v1/external/events']!['get']!.responses['200']!;
+    expect(Object.keys(headers ?? {})).toEqual(expect.arrayContaining(['X-Oldest-Sequence', 'X-Head-Sequence']));
   });
 
   it('names each operation once', () => {

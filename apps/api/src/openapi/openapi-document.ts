@@ -65,6 +65,8 @@ export const OPENAPI_DOCUMENT: JsonObject = {
         description: 'The quota of the key, and its window in seconds.',
         schema: { type: 'string' },
       },
+      'X-Oldest-Sequence': { description: 'The seq of the oldest event in the feed.', schema: { type: 'integer' } },
+      'X-Head-Sequence': { description: 'The seq of the newest event in the feed.', schema: { type: 'integer' } },
       'Retry-After': { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
     },
     parameters: PUSH_PARAMETERS,

@@ -1,6 +1,6 @@
 import type { ErrorCode, JsonObject } from '#libs/domain';
 import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
-import { PROBLEM_TYPES } from '../problems/problem-types.js';
+import { INTERNAL_ERROR, PROBLEM_TYPES, type ProblemCode } from '../problems/problem-types.js';
 import type { ApiKeyScope } from '#libs/postgres';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
 import { objectOf } from '../http/shapes.js';
@@ -35,7 +35,7 @@ export interface OperationSketch {
   readonly errors?: readonly ErrorCode[];
 }
 
-const EVERYWHERE: readonly ErrorCode[] = ['unavailable'];
+const EVERYWHERE: readonly ProblemCode[] = [INTERNAL_ERROR, 'unavailable'];
 const WITH_LIMITS: readonly ErrorCode[] = ['invalid_api_key', 'validation_failed', 'rate_limited'];
 const WITH_CALLER: readonly ErrorCode[] = ['missing_api_key'];
 const WITH_SCOPE: readonly ErrorCode[] = ['insufficient_scope'];
@@ -74,7 +74,7 @@ export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {
   const isForServices = sketch.isForServices === true;
   const isPublic = sketch.scope === 'public';
-  const codes = new Set([
+  const codes = new Set<ProblemCode>([
     ...(isPublic ? [] : WITH_LIMITS),
     ...EVERYWHERE,
     ...(isPublic || sketch.scope === 'sign_in' ? [] : WITH_CALLER),
@@ -142,8 +142,8 @@ function securityOf(method: string, scope: OperationSketch['scope']): readonly J
 }
 
 /** Returns one response for each status, which names its error codes. */
-function problemResponses(codes: readonly ErrorCode[]): JsonObject {
-  const byStatus = new Map<number, ErrorCode[]>();
+function problemResponses(codes: readonly ProblemCode[]): JsonObject {
+  const byStatus = new Map<number, ProblemCode[]>();
   for (const code of codes) {
     const { status } = PROBLEM_TYPES[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);

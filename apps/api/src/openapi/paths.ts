@@ -331,8 +331,8 @@ const feed: JsonObject = {
     tag: EVENTS,
     summary: 'Read the feed',
     description:
-      'Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Store it once ' +
-      'you have handled the whole page. With `wait`, the request waits for an event if the page would be empty. With ' +
+      'Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Once you have ' +
+      'handled the whole page, store the `seq` of its last event: that is your next `since` after a null. With `wait`, the request waits for an event if the page would be empty. With ' +
       '`Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and ' +
       '`since`, the stream begins at the head.',
     scope: 'events:read',
@@ -382,7 +382,11 @@ const feed: JsonObject = {
       status: 200,
       description:
         'A page, or a stream. `X-Oldest-Sequence` and `X-Head-Sequence` are the bounds of the feed (0 in an organization ' +
-        'without events). If your `since` is before the oldest, you have missed events.',
+        'without events). If your position is below `X-Oldest-Sequence` - 1, the events in between are gone from the feed.',
+      headers: {
+        'X-Oldest-Sequence': { $ref: '#/components/headers/X-Oldest-Sequence' },
+        'X-Head-Sequence': { $ref: '#/components/headers/X-Head-Sequence' },
+      },
       content: {
         'application/json': {
           schema: objectOf({ data: listOf('Envelope'), next_seq: { type: ['integer', 'null'] } }),

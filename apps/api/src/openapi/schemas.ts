@@ -77,7 +77,10 @@ const webhook = {
   events: someEventTypes.schema,
   widget_ids: absentOrNull(widgetIds).schema,
   filter: absentOrNull(eventFilter).schema,
-  is_active: { type: 'boolean', description: 'Becomes false after 20 failed attempts in a row.' },
+  is_active: {
+    type: 'boolean',
+    description: 'Becomes false after `AUTO_DISABLE_AFTER` failed attempts in a row, 20 by default.',
+  },
   failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
   last_triggered_at: MAYBE_TIMESTAMP,
   created_at: TIMESTAMP,

@@ -1,4 +1,4 @@
-import { STAGE_NAMES, STAGES, type StageName } from '#libs/runtime';
+import { SETTINGS, STAGE_NAMES, STAGES, type Setting, type StageName } from '#libs/runtime';
 
 /** What a stage gets on Kubernetes. */
 interface Workload {
@@ -36,9 +36,8 @@ interface ManifestWords {
   readonly selector: string;
   readonly image: string;
   readonly settings: string;
-  readonly secret: string;
-  /** The files of the secret, as lines of a list. */
-  readonly secretFiles: readonly string[];
+  /** The volume of the secret's files, as lines. */
+  readonly secretVolume: readonly string[];
   readonly moreAnnotations: readonly string[];
   readonly pullSecrets: readonly string[];
   readonly drain: readonly string[];
@@ -154,11 +153,7 @@ spec:${indented(2, words.replicas)}
             readOnlyRootFilesystem: true
             capabilities: { drop: [ALL] }
       volumes:
-        - name: secrets
-          secret:
-            secretName: ${words.secret}
-            defaultMode: 288 # 0440
-            items:${indented(14, words.secretFiles)}
+        - name: secrets${indented(10, words.secretVolume)}
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -170,6 +165,49 @@ spec:
   selector:
     matchLabels: { ${words.selector} }${indented(0, words.scaler)}
 `;
+}
+
+const REQUIRED_SECRETS = ['database-url', 'secret-encryption-keys'];
+/** `sslrootcert` of an url may name its file. */
+const POSTGRES_CA = 'postgres-ca';
+
+/** Returns the names of all secrets that a stage may read from files: `kafka-password` is `KAFKA_PASSWORD`. */
+function optionalSecrets(): readonly string[] {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  return settings
+    .filter(({ name, isSecret }) => isSecret || name.endsWith('_FILE'))
+    .map(({ name }) =>
+      name
+        .replace(/_FILE$/, '')
+        .toLowerCase()
+        .replaceAll('_', '-'),
+    )
+    .filter((name) => !REQUIRED_SECRETS.includes(name))
+    .concat(POSTGRES_CA);
+}
+
+const DEFAULT_MODE = 'defaultMode: 288 # 0440';
+
+function item(key: string): string {
+  return `- { key: ${key}, path: ${key} }`;
+}
+
+/** Names the keys one by one, because the owner's account is in the same Secret. */
+function kustomizeSecretVolume(): readonly string[] {
+  const source = (keys: readonly string[], ...more: readonly string[]) => [
+    '    - secret:',
+    '        name: gapless-secrets',
+    ...more.map((line) => `        ${line}`),
+    '        items:',
+    ...keys.map((key) => `          ${item(key)}`),
+  ];
+  return [
+    'projected:',
+    `  ${DEFAULT_MODE}`,
+    '  sources:',
+    ...source(REQUIRED_SECRETS),
+    ...source(optionalSecrets(), '# Those that the Secret has.', 'optional: true'),
+  ];
 }
 
 /** Returns the manifests of every stage, for kustomize. */
@@ -185,8 +223,7 @@ export function kustomizeStages(): string {
       cpu,
       image: 'gapless',
       settings: 'gapless-settings',
-      secret: 'gapless-secrets',
-      secretFiles: ['database-url', 'secret-encryption-keys'].map((key) => `- { key: ${key}, path: ${key} }`),
+      secretVolume: kustomizeSecretVolume(),
       memory: MEMORY,
       moreAnnotations: [],
       pullSecrets: [],
@@ -221,11 +258,14 @@ export function helmStages(): string {
     image:
       '{{ with $stage.tag }}{{ $.Values.image.repository }}:{{ . }}{{ else }}{{ include "gapless.image" $ }}{{ end }}',
     settings: '{{ $.Release.Name }}-settings',
-    secret: '{{ include "gapless.secret" $ }}',
-    secretFiles: [
-      '{{- range splitList "," (include "gapless.secretKeys" $) }}',
-      '- { key: {{ . }}, path: {{ . }} }',
-      '{{- end }}',
+    secretVolume: [
+      'secret:',
+      '  secretName: {{ include "gapless.secret" $ }}',
+      `  ${DEFAULT_MODE}`,
+      '  items:',
+      '    {{- range splitList "," (include "gapless.secretKeys" $) }}',
+      `    ${item('{{ . }}')}`,
+      '    {{- end }}',
     ],
     // A pod reads its settings and secrets when it starts, so a change of them replaces the pods.
     moreAnnotations: ['settings', 'secrets'].map(

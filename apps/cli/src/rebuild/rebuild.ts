@@ -3,6 +3,7 @@ import {
   compareProjections,
   DayPartitions,
   DeliveryProjection,
+  EndpointVersions,
   expiredBefore,
   ProjectionShadow,
   readPositions,
@@ -62,6 +63,8 @@ export async function rebuild(
   progress: Progress,
 ): Promise<RebuildReport> {
   const reports: RebuildReport[] = [];
+  // The records may just have been restored. This comes before endpoints are disabled, which replaces their versions.
+  if (request.fromEmpty) await new EndpointVersions(installation.store).removeAdded();
   for (const part of partsOf(installation, request)) {
     reports.push(await rebuildPart(installation, { ...request, projections: part.projections }, part, progress));
   }

@@ -349,6 +349,34 @@ describe('the history of an endpoint', () => {
     expect(around.get(id)![0]!.events).not.toEqual([]);
   });
 
+  it('is that of the backup after a restore, which fills the endpoints first', async () => {
+    const changed = await world.create({ events: [] });
+    await world.create();
+    await world.append();
+    await world.show();
+    await world.change(changed, { events: TYPES });
+    await world.append();
+    await world.show();
+    const all = () => Promise.all(world.log.map((event) => world.answer(event)));
+    const before = await all();
+    const backup: [table: string, rows: string][] = [];
+    for (const table of ['endpoints', 'endpoint_versions']) {
+      const [row] = await store.query<{ rows: string }>(
+        `select json_agg(t)::text as rows from ${table} t where org_id = $1`,
+        [world.orgId],
+      );
+      backup.push([table, row!.rows]);
+    }
+    for (const [table] of backup) await store.query(`delete from ${table} where org_id = $1`, [world.orgId]);
+    for (const [table, rows] of backup) {
+      const restored = `select * from json_populate_recordset(null::${table}, $1)`;
+      await store.query(`insert into ${table} overriding system value ${restored}`, [rows]);
+    }
+    expect([await versions(), await all()]).not.toEqual([3, before]);
+    await new EndpointVersions(store).removeAdded();
+    expect([await versions(), await all()]).toEqual([3, before]);
+  });
+
   it('ends with the organization', async () => {
     await world.delete(await world.create());
     await world.create();

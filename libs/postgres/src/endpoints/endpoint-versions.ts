@@ -135,6 +135,18 @@ export class EndpointVersions {
   }
 
   /**
+   * Removes the versions that the trigger added while a backup was restored. `pg_restore` fills `endpoints` before this
+   * table, so each restored endpoint has its present configuration a second time, as that of its creation.
+   */
+  async removeAdded(): Promise<void> {
+    await this.store.query(
+      `delete from endpoint_versions added using endpoint_versions kept
+       where added.replaced_at is null and kept.replaced_at is null and kept.endpoint_id = added.endpoint_id
+         and (kept.changed_at, kept.position, kept.id) > (added.changed_at, added.position, added.id)`,
+    );
+  }
+
+  /**
    * Removes versions of all orgs that were replaced before that time, and endpoints that were deleted by then, at most
    * 10,000.
    * @returns whether no more are left

@@ -7,6 +7,11 @@ export interface KafkaSinkOptions {
   readonly kafka: Kafka;
   /** The prefix of the service's topic names; default `gapless`. */
   readonly topicPrefix?: string;
+  /**
+   * The `PARTITIONS` of the service; by default, the topic's present number. Set it if the inbox has more: the service
+   * keeps to its own number, and puts events in other partitions into the dead letters.
+   */
+  readonly partitions?: number;
   /** How often kafkajs retries before `send` rejects, at least once; 5 times by default. */
   readonly retries?: number;
 }
@@ -80,11 +85,18 @@ export class KafkaSink implements EventSink {
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       // The same partitioner as the service, so that all producers use the same partition for an organization.
-      createPartitioner: () => this.#noting(Partitioners.DefaultPartitioner()),
+      createPartitioner: () => this.#noting(this.#partitioner()),
       retry: { retries: this.#options.retries ?? DEFAULT_RETRIES },
     });
     await producer.connect();
     return producer;
+  }
+
+  #partitioner(): ReturnType<ICustomPartitioner> {
+    const place = Partitioners.DefaultPartitioner();
+    return ({ partitionMetadata, ...record }) =>
+      // A key is placed by the number of partitions alone.
+      place({ ...record, partitionMetadata: partitionMetadata.slice(0, this.#options.partitions) });
   }
 
   #noting(place: ReturnType<ICustomPartitioner>): ReturnType<ICustomPartitioner> {

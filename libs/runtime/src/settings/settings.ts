@@ -135,7 +135,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       const ms = parseDuration(text) ?? 0;
       return ms < LEAST_REPLICA_LAG_MS || ms > MOST_REPLICA_LAG_MS ? undefined : ms;
     },
-    'how far a replica may be behind; one that is further behind is not read from',
+    'how far a replica may be behind, 3s to 60s; one that is further behind is not read from',
   ),
   kafkaBrokers: setting(
     'KAFKA_BROKERS',
@@ -211,7 +211,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     byDefault('10s,1m,5m,15m,1h,2h,4h,6h'),
     'up to 20 durations such as 10s,1m,5m',
     parseSchedule,
-    'the delays before the retries, in `ms`, `s`, `m` or `h`; one topic for each; can be changed at any time',
+    'the delays before the retries, at most 20, in `ms`, `s`, `m` or `h`; one topic for each; can be changed at any time',
   ),
   deliveryTimeoutMs: duration(
     'DELIVERY_TIMEOUT',
@@ -340,7 +340,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       // An organization gets half of it, which must hold the largest request.
       return bytes === undefined || bytes < 8 * 1_024 ** 2 ? undefined : bytes;
     },
-    'bytes of events that may wait for Kafka in a process; each organization gets half of what the others leave',
+    'bytes of events that may wait for Kafka in a process, at least 8MiB; each organization gets half of what the others leave',
   ),
   dnsServers: setting<readonly string[]>(
     'DNS_SERVERS',
@@ -359,7 +359,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
   publicUrl: optionalUrl(
     'PUBLIC_URL',
     ['http:', 'https:'],
-    'the URL of this Gapless, for links in mails; with `https:`, `X-Forwarded-Proto` decides whether cookies are `Secure`',
+    'the URL of this Gapless, for links in mails and to the portal; only pages of its host and of localhost may call `/mcp`; with `https:`, `X-Forwarded-Proto` decides whether cookies are `Secure`',
   ),
   portalOrigins: setting<readonly string[]>(
     'PORTAL_ORIGINS',
