@@ -187,6 +187,13 @@ describe('an endpoint is refused', () => {
     ['a type of Object', hook({ events: ['__proto__'] }), unknownType('#/events/0')],
     [
       'an unknown type and another fault',
+    ['as many events as fit', hook({ events: Array(130_000).fill(1) }), invalid(['#/events', 'out_of_range'])],
+    ['as many urgent types as fit', hook({ urgent: Array(130_000).fill(1) }), invalid(['#/urgent', 'out_of_range'])],
+    [
+      'as many signatures as fit',
+      hook({ signatures: Array(20_000).fill('hmac') }),
+      invalid(['#/signatures', 'out_of_range']),
+    ],
       hook({ events: ['nope'], name: 1 }),
       invalid(['#/events/0', 'unknown_event_type'], ['#/name', 'wrong_type']),
     ],
@@ -221,6 +228,11 @@ describe('an endpoint is refused', () => {
       invalid(['#/__proto__', 'unknown_member'], ['#/events/0', 'unknown_event_type']),
     );
   });
+  it('with as many brackets as fit', async () => {
+    const body = '['.repeat(262_000);
+    expect(await said({ key, ...posting(WEBHOOKS, null), body })).toEqual(invalid(['#', 'too_deep']));
+  });
+
 
   const changes: readonly (readonly [what: string, body: unknown, Said])[] = [
     ['is_active that is null', { is_active: null }, invalid(['#/is_active', 'wrong_type'])],
@@ -381,6 +393,7 @@ describe('ingest is refused', () => {
     ['of an unknown type', event({ event: 'ticket.exploded' }), unknownType(at('/event'))],
     ['of the type test', event({ event: 'test' }), unknownType(at('/event'))],
     ['of the type lead.captured', event({ event: 'lead.captured' }), unknownType(at('/event'))],
+    [{ scopes: Array(20).fill('events:read') }, invalid(['#/scopes', 'out_of_range'])],
     ['whose type is a number', event({ event: 1 }), invalid([at('/event'), 'wrong_type'])],
     ['whose id is too short', event({ id: 'evt_short' }), invalid([at('/id'), 'invalid_format'])],
     ['whose id is too long', event({ id: `evt_${'x'.repeat(65)}` }), invalid([at('/id'), 'invalid_format'])],
