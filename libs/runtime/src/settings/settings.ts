@@ -315,7 +315,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     byDefault('16MiB'),
     'a size, such as 16MiB',
     parseSize,
-    'bytes of pages that streams may hold for slow readers in a process, and of other large answers that are not read yet; each key gets half of what the others leave',
+    'bytes of pages that streams may hold for slow readers in a process, and of other unread answers; a key (answers: organization) gets half of what the others leave',
   ),
   rateLimitPerSecond: setting(
     'RATE_LIMIT',
