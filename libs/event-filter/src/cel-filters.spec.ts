@@ -24,6 +24,8 @@ const TICKET = {
   },
 };
 
+const OTHER_ORG = '6b2c1f0e-3d5a-4b77-8f0f-0d4c3a1e9b55';
+
 function envelopeOf(data: unknown): Buffer {
   return Buffer.from(JSON.stringify({ ...TICKET, data }));
 }
@@ -267,14 +269,51 @@ describe('a filter that takes too long', () => {
     expect(test()).toBe('leaves_out');
   });
 
+  /** Filters that take so long for each event, and one of them. */
+  function slowFilters() {
+    const time = { nowMs: 0, costMs: 0.6 };
+    const timed = new CelFilters(() => (time.nowMs += time.costMs));
+    const test = (orgId: string) => {
+      const envelope = Buffer.from(JSON.stringify({ ...TICKET, org_id: orgId, data: { a: 2, org_id: OTHER_ORG } }));
+      return timed.test('event.data.a == 1', envelope).kind;
+    };
+    return { time, test };
+  }
+
   it('is evaluated on, if it does so only now and then', () => {
-    let nowMs = 0;
-    let costMs = 0;
-    const timed = new CelFilters(() => (nowMs += costMs));
-    for (let n = 0; n < 100; n++) {
-      costMs = n % 20 === 0 ? 0.1 : 0.6;
-      expect(timed.test('event.data.a == 1', envelopeOf({ a: 2 })).kind).toBe('leaves_out');
+    const { time, test } = slowFilters();
+    for (let n = 0; n < 200; n++) {
+      time.costMs = n % 2 === 0 ? 0.1 : 0.6;
+      expect(test(TICKET.org_id)).toBe('leaves_out');
     }
+  });
+
+  it('rests, too, if it does so nearly always', () => {
+    const { time, test } = slowFilters();
+    const kinds = Array.from({ length: 30 }, (_, n) => {
+      time.costMs = n % 10 === 9 ? 0.1 : 0.6;
+      return test(TICKET.org_id);
+    });
+    expect(kinds.indexOf('fails')).toBe(24);
+  });
+
+  it('rests for its organization alone', () => {
+    const { time, test } = slowFilters();
+    for (let n = 0; n < 20; n++) test(TICKET.org_id);
+    expect(test(TICKET.org_id)).toBe('fails');
+    time.costMs = 0.001;
+    expect(test(OTHER_ORG)).toBe('leaves_out');
+    expect(test(TICKET.org_id)).toBe('fails');
+  });
+
+  it('takes little memory for many organizations, and the latest are not forgotten', async () => {
+    const { test } = slowFilters();
+    const left = await heldBytes(() => {
+      for (let n = 0; n < 50_000; n++) test(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`);
+    });
+    expect(left / 2 ** 20).toBeLessThan(2);
+    for (let n = 0; n < 19; n++) test('00000000-0000-4000-8000-000000049999');
+    expect(test('00000000-0000-4000-8000-000000049999')).toBe('fails');
   });
 });
 

@@ -419,6 +419,7 @@ describe('mails of staff alerts', () => {
         mails: new AlertMails(suite.store),
         transport,
         context: { from: senderOf(url), publicUrl: 'https://gapless.example' },
+        limits: { perHour: 200, domains: [] },
         clock: { now: () => HANDED_OFF_AT_MS + seconds * 1_000 },
         logger: createLogger('silent', 'test'),
         metrics,
@@ -450,6 +451,7 @@ describe('mails of staff alerts', () => {
       '{outcome="retry"} 4',
       '{outcome="exhausted"} 0',
       '{outcome="untried"} 0',
+      '{outcome="limited"} 0',
     ]);
 
     const [first, second] = server.mails.toSorted((one, other) =>

@@ -28,7 +28,13 @@ beforeAll(async () => {
   names.set('mapped.example.com', ['::ffff:127.0.0.1']);
   names.set('empty.example.com', []);
   suite = await ApiSuite.start(
-    { ALLOW_HTTP_URLS: 'false', ALLOWED_PRIVATE_NETWORKS: '', DNS_SERVERS: names.address, MAX_ENDPOINTS_PER_ORG: '1' },
+    {
+      ALLOW_HTTP_URLS: 'false',
+      ALLOWED_PRIVATE_NETWORKS: '',
+      DNS_SERVERS: names.address,
+      MAX_ENDPOINTS_PER_ORG: '1',
+      ALERT_MAIL_DOMAINS: 'example.com',
+    },
     [ApiModule],
   );
   orgId = anOrgId();
@@ -181,6 +187,13 @@ describe('an endpoint is refused', () => {
     ['events that are null', hook({ events: null }), invalid(['#/events', 'wrong_type'])],
     ['an event that is a number', hook({ events: [1] }), invalid(['#/events/0', 'wrong_type'])],
     ['a type twice', hook({ events: ['ticket.created', 'ticket.created'] }), invalid(['#/events/1', 'not_allowed'])],
+    ['as many events as fit', hook({ events: Array(130_000).fill(1) }), invalid(['#/events', 'out_of_range'])],
+    ['as many urgent types as fit', hook({ urgent: Array(130_000).fill(1) }), invalid(['#/urgent', 'out_of_range'])],
+    [
+      'as many signatures as fit',
+      hook({ signatures: Array(20_000).fill('hmac') }),
+      invalid(['#/signatures', 'out_of_range']),
+    ],
     ['an unknown type', hook({ events: ['ticket.created', 'ticket.exploded'] }), unknownType('#/events/1')],
     ['the type test', hook({ events: ['test'] }), unknownType('#/events/0')],
     ['a type with a blank', hook({ events: ['ticket.created '] }), unknownType('#/events/0')],
@@ -213,6 +226,11 @@ describe('an endpoint is refused', () => {
 
   it.each(bodies)('with %s', async (_what, body, expected) => {
     expect(await said({ key, ...posting(WEBHOOKS, body) })).toEqual(expected);
+  });
+
+  it('with as many brackets as fit', async () => {
+    const body = '['.repeat(262_000);
+    expect(await said({ key, ...posting(WEBHOOKS, null), body })).toEqual(invalid(['#', 'too_deep']));
   });
 
   it('with __proto__ as a member', async () => {
@@ -351,6 +369,22 @@ describe('a recovery is refused', () => {
   });
 });
 
+describe('staff addresses', () => {
+  it('are refused if ALERT_MAIL_DOMAINS has not their domain', async () => {
+    const put = (emails: readonly string[]) => ({
+      key,
+      ...withJson(
+        { method: 'PUT', path: `/api/v1/internal/orgs/${orgId}/live-chat-settings` },
+        { first_alert_seconds: 60, second_alert_seconds: 300, staff_alerts: { enabled: true, emails } },
+      ),
+    });
+    expect(await said(put(['mara@example.com', 'a@stranger.example', 'b@mail.example.com']))).toEqual(
+      invalid(['#/staff_alerts/emails/1', 'not_allowed'], ['#/staff_alerts/emails/2', 'not_allowed']),
+    );
+    await suite.data(put(['mara@Example.com']), 200);
+  });
+});
+
 describe('a new key is refused', () => {
   const bodies: readonly (readonly [body: object, Said])[] = [
     [{}, invalid(['#/scopes', 'required'])],
@@ -359,6 +393,7 @@ describe('a new key is refused', () => {
     [{ scopes: ['events:*'] }, invalid(['#/scopes/0', 'not_allowed'])],
     [{ scopes: ['events:read', 'events:read'] }, invalid(['#/scopes/1', 'not_allowed'])],
     [{ scopes: [null] }, invalid(['#/scopes/0', 'wrong_type'])],
+    [{ scopes: Array(20).fill('events:read') }, invalid(['#/scopes', 'out_of_range'])],
     [{ scopes: ['events:read'], expires_at: 'tomorrow' }, invalid(['#/expires_at', 'invalid_format'])],
     [{ scopes: ['events:read'], expires_at: 1 }, invalid(['#/expires_at', 'wrong_type'])],
     [{ scopes: ['events:read'], expires_at: '2020-01-01T00:00:00Z' }, invalid(['#/expires_at', 'out_of_range'])],

@@ -9,25 +9,30 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { oneTo } from '../../../../test/support/sequence.js';
 import { MailRounds, MAILS_PART } from './mail-rounds.js';
 import { CONNECTIONS } from './mail-transport.js';
+import type { StaffMail } from './staff-mail.js';
 
 const RAISED_AT_MS = HANDED_OFF_AT_MS + 60_000;
 /** A recipient whose mails the server does not take at once. */
 const STUCK = 'stuck@example.com';
 
-function aMail(nth: number, orgId = anOrgId()): AlertMail {
+function aMail(nth: number, { orgId = anOrgId(), ...changes }: Partial<AlertMail> = {}): AlertMail {
   const { waiting } = foldConversation(undefined, handedOff({ seq: nth, orgId }), null);
   const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, tellsStaff: true });
-  return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1 };
+  return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1, ...changes };
 }
 
 /** Rounds over so many due mails, so long after they were raised. */
-function theRounds(due: number, afterMs = 0) {
+function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] as readonly string[] }) {
   const mails = Array.from({ length: due }, (_, nth) => aMail(nth + 1));
   const outcomes: MailOutcome[] = [];
   const ending = new AbortController();
-  const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null };
+  const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null, to: [] as (readonly string[])[] };
   let takeStuck: () => void = () => undefined;
   const stuck = new Promise<void>((resolve) => (takeStuck = resolve));
+  const time = { nowMs: RAISED_AT_MS + afterMs };
+  const logged: unknown[] = [];
+  const logger = createLogger('silent', 'test');
+  logger.warn = (line: unknown, event?: string) => logged.push([event, line]);
   const health = new HealthBoard();
   const metrics = new Metrics();
   const rounds = new MailRounds({
@@ -44,23 +49,25 @@ function theRounds(due: number, afterMs = 0) {
       settle: (_mail: AlertMail, outcome: MailOutcome) => Promise.resolve(outcomes.push(outcome)),
     } as unknown as AlertMails,
     transport: {
-      async send({ to }) {
-        if (to.includes(STUCK)) await stuck;
+      async send(mail: StaffMail) {
+        if (mail.to.includes(STUCK)) await stuck;
         if (sending.refusal !== null) throw new Error(sending.refusal);
         sending.most = Math.max(sending.most, ++sending.now);
         await new Promise((resolve) => setImmediate(resolve));
         sending.now--;
         sending.sent++;
+        sending.to.push(mail.to);
       },
       close: () => Promise.resolve(),
     },
     context: { from: 'alerts@gapless.example', publicUrl: null },
-    clock: { now: () => RAISED_AT_MS + afterMs },
-    logger: createLogger('silent', 'test'),
+    limits,
+    clock: { now: () => time.nowMs },
+    logger,
     metrics,
     health,
   });
-  return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails };
+  return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails, time, logged };
 }
 
 describe('a round of mails', () => {
@@ -73,13 +80,13 @@ describe('a round of mails', () => {
   it('goes on with mails of others, also with those due later, while the server keeps two of one organization', async () => {
     const { rounds, ending, sending, takeStuck, mails } = theRounds(0);
     const [slow, other] = [anOrgId(), anOrgId()];
-    mails.push(...oneTo(3).map((nth) => ({ ...aMail(nth, slow), emails: [STUCK] })));
-    mails.push(...oneTo(5).map((nth) => aMail(nth, other)));
+    mails.push(...oneTo(3).map((nth) => ({ ...aMail(nth, { orgId: slow }), emails: [STUCK] })));
+    mails.push(...oneTo(5).map((nth) => aMail(nth, { orgId: other })));
     const round = rounds.round(ending.signal);
     await eventually(() => {
       expect(sending.sent).toBe(5);
     });
-    mails.push(aMail(6, other));
+    mails.push(aMail(6, { orgId: other }));
     await eventually(() => {
       expect(sending.sent).toBe(6);
     });
@@ -125,5 +132,43 @@ describe('a round of mails', () => {
     const { text } = await metrics.scrape();
     expect(text).toContain('gapless_alert_mails_total{outcome="untried"} 1');
     expect(text).toContain('gapless_alert_mails_total{outcome="exhausted"} 1');
+  });
+
+  it('sends so many for an organization in an hour, and fails its others with one line in the log', async () => {
+    const { rounds, outcomes, ending, sending, health, metrics, mails, time, logged } = theRounds(0, 0, {
+      perHour: 2,
+      domains: [],
+    });
+    const orgId = anOrgId();
+    const raisedAtMs = RAISED_AT_MS + 3_600_000;
+    const round = async (count: number, changes: Partial<AlertMail>) => {
+      const before = sending.sent;
+      for (let nth = 1; nth <= count; nth++) mails.push(aMail(nth, { raisedAtMs, ...changes }));
+      await rounds.round(ending.signal);
+      return sending.sent - before;
+    };
+    expect(await round(5, { orgId })).toBe(2);
+    const limited = { kind: 'failed', error: 'the organization has had its mails of this hour', retryAtMs: undefined };
+    expect(outcomes.filter(({ kind }) => kind === 'failed')).toEqual([limited, limited, limited]);
+    expect(logged).toEqual([['alert.mails_limited', { org_id: orgId, mails_per_hour: 2 }]]);
+    expect(health.parts()[MAILS_PART]).toEqual({ status: 'ready' });
+    expect((await metrics.scrape()).text).toContain('gapless_alert_mails_total{outcome="limited"} 3');
+    // Those of others, and a retry.
+    expect(await round(2, { orgId: anOrgId() })).toBe(2);
+    expect(await round(1, { orgId, attempt: 2 })).toBe(1);
+    time.nowMs += 3_599_999;
+    expect(await round(1, { orgId })).toBe(0);
+    time.nowMs += 1;
+    expect(await round(3, { orgId })).toBe(2);
+    expect(logged).toHaveLength(2);
+  });
+
+  it('goes to the addresses of allowed domains alone', async () => {
+    const { rounds, outcomes, ending, sending, mails } = theRounds(0, 0, { perHour: 0, domains: ['example.com'] });
+    mails.push(aMail(1, { emails: ['a@stranger.example', 'mara@example.com'] }));
+    mails.push(aMail(2, { emails: ['a@stranger.example'] }));
+    await rounds.round(ending.signal);
+    expect(sending.to).toEqual([['mara@example.com']]);
+    expect(outcomes).toEqual([{ kind: 'unwanted' }, { kind: 'sent' }]);
   });
 });

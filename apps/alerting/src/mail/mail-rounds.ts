@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { mailRetryDelayMs, type Clock, type OrgId } from '#libs/domain';
+import { mailRetryDelayMs, mayBeMailed, type Clock, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
+import { MailQuota } from './mail-quota.js';
 import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
@@ -14,6 +15,7 @@ const HELD_MS = MAIL_TIMES.mailMs + 30_000;
 export const LONGEST_WAIT_MS = 2 * 3_600_000;
 const LONGEST_ERROR = 500;
 const TOO_OLD = 'the alert is too old to be useful';
+const TOO_MANY = 'the organization has had its mails of this hour';
 /** The mails in the health of the process. */
 export const MAILS_PART = 'mails of staff alerts';
 const ATTEMPTS = 'gapless_alert_mails_total';
@@ -22,6 +24,12 @@ export interface MailRoundsDependencies {
   readonly mails: AlertMails;
   readonly transport: MailTransport;
   readonly context: StaffMailContext;
+  readonly limits: {
+    /** Mails of each organization; 0 for no limit. */
+    readonly perHour: number;
+    /** Those of the recipients; none for any. */
+    readonly domains: readonly string[];
+  };
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -33,12 +41,15 @@ export interface MailRoundsDependencies {
  * server's answer but before the answer is saved, the mail is sent again under the same Message-ID.
  */
 export class MailRounds {
+  readonly #quota: MailQuota;
   #hasFailed = false;
   /** The mails under way, and their orgs. */
   readonly #sending = new Map<Promise<void>, OrgId>();
 
   constructor(private readonly use: MailRoundsDependencies) {
-    for (const outcome of ['sent', 'retry', 'exhausted', 'untried']) use.metrics.add(ATTEMPTS, { outcome }, 0);
+    this.#quota = new MailQuota(use.limits.perHour, use.clock);
+    for (const outcome of ['sent', 'retry', 'exhausted', 'untried', 'limited'])
+      use.metrics.add(ATTEMPTS, { outcome }, 0);
   }
 
   /**
@@ -79,6 +90,10 @@ export class MailRounds {
   async #attempt(mail: AlertMail): Promise<void> {
     const outcome = await this.#send(mail);
     await this.use.mails.settle(mail, outcome);
+    if (outcome.kind === 'failed' && outcome.error === TOO_MANY) {
+      this.use.metrics.add(ATTEMPTS, { outcome: 'limited' });
+      return;
+    }
     if (outcome.kind !== 'unwanted') this.#hasFailed = outcome.kind === 'failed';
     const line = { alert_id: mail.alertId, org_id: mail.orgId, attempt: mail.attempt, outcome: outcome.kind };
     if (outcome.kind === 'failed') {
@@ -92,12 +107,20 @@ export class MailRounds {
   }
 
   async #send(mail: AlertMail): Promise<MailOutcome> {
-    if (mail.emails.length === 0) return { kind: 'unwanted' };
+    const { perHour, domains } = this.use.limits;
+    const emails = mail.emails.filter((email) => mayBeMailed(email, domains));
+    if (emails.length === 0) return { kind: 'unwanted' };
     if (this.use.clock.now() - mail.raisedAtMs > LONGEST_WAIT_MS) {
       return { kind: 'failed', error: TOO_OLD, retryAtMs: undefined };
     }
+    // Its retries are the same mail.
+    const over = mail.attempt === 1 ? this.#quota.countOver(mail.orgId) : 0;
+    if (over > 0) {
+      if (over === 1) this.use.logger.warn({ org_id: mail.orgId, mails_per_hour: perHour }, 'alert.mails_limited');
+      return { kind: 'failed', error: TOO_MANY, retryAtMs: undefined };
+    }
     try {
-      await this.use.transport.send(staffMail(mail, this.use.context));
+      await this.use.transport.send(staffMail({ ...mail, emails }, this.use.context));
       return { kind: 'sent' };
     } catch (error) {
       const delayMs = mailRetryDelayMs(mail.attempt);

@@ -19,7 +19,7 @@ export class SendMails extends RegularWork {
 
   constructor(
     mails: AlertMails,
-    @Inject(CONFIG) { smtpUrl, publicUrl }: Config,
+    @Inject(CONFIG) { smtpUrl, publicUrl, alertMailsPerHour, alertMailDomains }: Config,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
@@ -32,6 +32,7 @@ export class SendMails extends RegularWork {
       mails,
       transport: this.#transport,
       context: { from: senderOf(smtpUrl), publicUrl },
+      limits: { perHour: alertMailsPerHour, domains: alertMailDomains },
       clock,
       logger,
       metrics,

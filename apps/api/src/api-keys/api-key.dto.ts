@@ -1,8 +1,8 @@
 import { ORG_KEY_SCOPES, type ApiKeyScope } from '#libs/postgres';
 import { Checked } from '../http/checked.decorator.js';
-import { absentOrNull, aNameOf, anArrayOf, aTimestamp, oneOf, required } from '../http/member-rules.js';
+import { absentOrNull, aNameOf, aSetOf, aTimestamp, required } from '../http/member-rules.js';
 
-const someScopes = anArrayOf(oneOf(ORG_KEY_SCOPES), { minItems: 1, uniqueItems: true, of: 'scopes' });
+const someScopes = aSetOf(ORG_KEY_SCOPES, { minItems: 1, of: 'scopes' });
 
 /** The body of `POST /external/api-keys`. */
 export class CreateApiKeyDto {

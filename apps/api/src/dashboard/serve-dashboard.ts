@@ -37,6 +37,7 @@ const NOT_PAGES: ReadonlySet<string> = new Set([
   'openapi.json',
   'asyncapi.json',
   'health',
+  'mcp',
   'metrics',
   'problems',
 ]);

@@ -194,6 +194,14 @@ describe('signing in', () => {
     expect((await attempt({ key })).status).toBe(200);
   });
 
+  it('counts no key id for an address that is refused', async () => {
+    const [{ key }, from] = [await aKey(), '127.0.0.5'];
+    const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
+    expect(await times(30, () => attempt({ key: 'nonsense', from }))).toEqual([401]);
+    expect(await times(30, () => attempt({ key: wrong, from }))).toEqual([429]);
+    expect((await attempt({ key: wrong, from: '127.0.0.6' })).status).toBe(401);
+  });
+
   it('works so many times a minute with one key, which is then refused to nobody else', async () => {
     const [{ key }, other] = [await aKey(), await aKey()];
     expect(await times(30, () => attempt({ key }))).toEqual([200]);

@@ -59,10 +59,11 @@ export class SignInController {
       return await this.authenticator.authenticate(apiKey);
     } catch (error) {
       if (!(error instanceof GaplessError) || error.code !== 'invalid_api_key') throw error;
-      const named = parseApiKey(apiKey)?.id;
-      if (named !== undefined) await this.rateLimits.count('sign_ins', `as ${named}`, 1, reply);
+      // First by address: each key id that counts takes memory, and one that is refused could invent any number of them.
       const from = networkOfCaller(this.callers.addressOf(request));
       await this.rateLimits.count('sign_ins', `from ${from}`, 1, reply);
+      const named = parseApiKey(apiKey)?.id;
+      if (named !== undefined) await this.rateLimits.count('sign_ins', `as ${named}`, 1, reply);
       reply.removeHeader('ratelimit').removeHeader('ratelimit-policy');
       throw error;
     }

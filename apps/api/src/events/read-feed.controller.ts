@@ -9,6 +9,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { whenClosed } from '../http/when-closed.js';
+import { acceptsStream } from './accepts-stream.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
@@ -54,7 +55,7 @@ export class ReadFeedController {
   ): Promise<string | StreamableFile> {
     const { query, hasSince, waitSeconds } = await this.#fromCursor(orgId, parseFeedQuery(parameters));
     reply.header('vary', 'accept');
-    if (wantsStream(request)) {
+    if (acceptsStream(request.headers.accept)) {
       refuseLookBack(query);
       const lastEventId = parseLastEventId(request.headers['last-event-id']);
       return this.#stream(orgId, query, lastEventId ?? (hasSince ? query.since : undefined), request, reply);
@@ -133,11 +134,4 @@ function* piecesOf(text: Buffer): Generator<Buffer, void, undefined> {
     const piece = text.subarray(at, at + PIECE_BYTES);
     yield at + PIECE_BYTES > copiedFrom ? Buffer.from(piece) : piece;
   }
-}
-
-/** A range of quality 0 says what is not wanted (RFC 9110, 12.4.2). */
-const STREAM_RANGE = /^\s*text\/event-stream\s*(?!.*;\s*q\s*=\s*0(\.0*)?\s*(;|$))(;.*)?$/i;
-
-function wantsStream(request: FastifyRequest): boolean {
-  return (request.headers.accept ?? '').split(',').some((range) => STREAM_RANGE.test(range));
 }

@@ -53,7 +53,7 @@ export function configureApi(app: NestFastifyApplication): void {
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
-  limitUnreadAnswers(instance, app.get<Config>(CONFIG).streamMemoryBytes);
+  limitUnreadAnswers(instance, app.get<Config>(CONFIG).streamMemoryBytes, app.get(Callers));
   refuseForgeries(instance);
   nameActors(instance, app.get(Callers));
   logAccess(instance, app.get<Logger>(LOGGER));

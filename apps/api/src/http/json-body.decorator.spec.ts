@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
 import { IsInt } from 'class-validator';
 import { GaplessError } from '#libs/domain';
 import { Checked } from './checked.decorator.js';
@@ -15,9 +16,9 @@ class Note {
   readonly count!: number;
 }
 
-function refusal(body: string | Buffer): GaplessError {
+function refusal(body: string | Buffer, dto: Type<object> = Note): GaplessError {
   try {
-    readDto(Buffer.from(body), Note);
+    readDto(Buffer.from(body), dto);
   } catch (error) {
     if (error instanceof GaplessError) return error;
     throw error;
@@ -62,5 +63,27 @@ describe('a JSON body', () => {
   it('is refused with at most 100 problems', () => {
     const body = JSON.stringify(Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`m${index}`, 1])));
     expect(refusal(body).problems).toHaveLength(100);
+  });
+
+  it('may have many problems', () => {
+    class Many {
+      @Checked({
+        schema: {},
+        check: () => Array.from({ length: 200_000 }, () => ({ pointer: '', code: 'not_allowed', detail: 'is not' })),
+      })
+      readonly all!: unknown;
+    }
+    expect(refusal('{"all":1}', Many).problems).toHaveLength(100);
+  });
+
+  it.each(['['.repeat(100_000), `{"text":${'['.repeat(16)}${']'.repeat(16)}}`])('must not be nested deep', (body) => {
+    expect(refusal(body).problems).toMatchObject([{ pointer: '#', code: 'too_deep' }]);
+  });
+
+  it('may be nested some levels deep', () => {
+    expect(refusal(`{"text":${'['.repeat(15)}${']'.repeat(15)}}`).problems).toMatchObject([
+      { pointer: '#/text/0' },
+      { pointer: '#/count' },
+    ]);
   });
 });

@@ -3,10 +3,14 @@ import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/
 import { validateSync, type ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type FieldProblem } from '#libs/domain';
+import { nestsDeeperThan } from '#libs/event-validation';
 import { bodyOf } from './body.js';
 import { membersOf } from './body-schema.js';
 import type { MemberRule } from './checked.decorator.js';
-import { memberPointer, throwIfInvalid } from './validation-error.js';
+import { MAX_PROBLEMS, memberPointer, throwIfInvalid } from './validation-error.js';
+
+/** The most levels of objects and arrays in a body. The members of DTOs have three. */
+const MAX_DEPTH = 16;
 
 /** The body as a valid instance of the DTO, whose members are all `@Checked`. */
 export const JsonBody = createParamDecorator((dto: Type<object>, context: ExecutionContext): object =>
@@ -31,21 +35,24 @@ export function readDto<T extends object>(body: Buffer, dto: Type<T>): T {
   }
   const known = membersOf(dto);
   const instance = new dto();
-  const problems: FieldProblem[] = [];
+  const unknown: FieldProblem[] = [];
   for (const [name, member] of Object.entries(value)) {
     if (known.has(name)) Object.defineProperty(instance, name, { value: member, enumerable: true });
-    else
-      problems.push({ pointer: memberPointer(name), code: 'unknown_member', detail: 'is not a member of this body' });
+    else if (unknown.length < MAX_PROBLEMS)
+      unknown.push({ pointer: memberPointer(name), code: 'unknown_member', detail: 'is not a member of this body' });
   }
-  problems.push(...validateSync(instance, { forbidUnknownValues: false }).flatMap(problemsOf));
-  throwIfInvalid(problems);
+  throwIfInvalid([...unknown, ...validateSync(instance, { forbidUnknownValues: false }).flatMap(problemsOf)]);
   return instance;
 }
 
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new GaplessError('malformed_request', 'The body is not UTF-8.');
+  const text = body.toString();
+  if (nestsDeeperThan(text, MAX_DEPTH)) {
+    throwIfInvalid([{ pointer: '#', code: 'too_deep', detail: `must not nest more than ${MAX_DEPTH} levels deep` }]);
+  }
   try {
-    return JSON.parse(body.toString());
+    return JSON.parse(text);
   } catch (cause) {
     throw new GaplessError('malformed_request', 'The body is not JSON.', { cause });
   }

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { fastify, type FastifyInstance } from 'fastify';
-import type { GaplessError } from '#libs/domain';
+import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { GaplessError, OrgId } from '#libs/domain';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
@@ -18,16 +18,18 @@ let sockets: Socket[];
 let made: number;
 let asked: EventEmitter;
 
-beforeEach(async () => {
-  [sockets, made, asked] = [[], 0, new EventEmitter()];
+/** @param answers how many of them have room */
+async function start(answers: number): Promise<void> {
   app = fastify();
   app.decorateRequest('apiKey', null);
   app.addHook('onRequest', (request, _reply, done) => {
     const quota = request.headers['x-api-key'];
-    request.apiKey = typeof quota === 'string' ? ({ quota } as AuthenticatedKey) : null;
+    const orgId = (request.headers['x-org'] ?? null) as OrgId | null;
+    request.apiKey = typeof quota === 'string' ? ({ quota, orgId } as AuthenticatedKey) : null;
     done();
   });
-  limitUnreadAnswers(app, 2 * ANSWER_BYTES);
+  const addressOf = ({ headers }: Pick<FastifyRequest, 'headers'>) => String(headers['x-from']);
+  limitUnreadAnswers(app, answers * ANSWER_BYTES, { addressOf });
   app.setErrorHandler((error: GaplessError, _request, reply) => reply.code(429).send({ code: error.code }));
   app.get(PATH, () => {
     made++;
@@ -43,6 +45,11 @@ beforeEach(async () => {
   app.post('/small', () => 'x');
   await app.listen({ port: 0, host: '127.0.0.1' });
   port = (app.server.address() as AddressInfo).port;
+}
+
+beforeEach(async () => {
+  [sockets, made, asked] = [[], 0, new EventEmitter()];
+  await start(2);
 });
 
 afterEach(async () => {
@@ -124,5 +131,43 @@ describe('answers that a caller does not read', () => {
 
   it('do not count if they are small', async () => {
     for (let n = 0; n < 20; n++) expect(await statusOf('/small')).toBe(200);
+  });
+});
+
+describe('answers that many callers do not read', () => {
+  beforeEach(async () => {
+    await app.close();
+    await start(8);
+  });
+
+  /** Asks by each, and waits until all have an answer. */
+  async function askByEach(callers: readonly string[]): Promise<void> {
+    const before = made;
+    for (const header of callers) await askWithoutReading(PATH, header);
+    await eventually(() => {
+      expect(made).toBe(before + callers.length);
+    });
+  }
+
+  it('leave a key its own, if the callers have none', async () => {
+    await askByEach(Array.from({ length: 12 }, (_, nth) => `X-From: 192.0.2.${nth}\r\n`));
+    await askByEach(Array.from({ length: 3 }, () => `X-Api-Key: ${KEY}\r\n`));
+    expect(await statusOf(PATH)).toBe(200);
+  });
+
+  it('count together for an IPv6 network without a key', async () => {
+    await askByEach([1, 2].map((nth) => `X-From: 2001:db8::${nth}\r\n`));
+    expect(await statusOf(PATH, { headers: { 'x-from': '2001:db8::3' } })).toBe(429);
+    expect(await statusOf(PATH, { headers: { 'x-from': '2001:db8:0:1::1' } })).toBe(200);
+  });
+
+  it('leave another organization a quarter, if the callers are keys of one', async () => {
+    const by = (nth: number) => `X-Org: one\r\nX-Api-Key: ${nth}\r\n`;
+    await askByEach([1, 2, 3, 4].map(by));
+    for (const nth of [5, 6]) {
+      expect(await statusOf(PATH, { headers: { 'x-org': 'one', 'x-api-key': String(nth) } })).toBe(429);
+    }
+    await askByEach(['X-Org: other\r\nX-Api-Key: 7\r\n']);
+    expect(await statusOf(PATH, { headers: { 'x-org': 'other', 'x-api-key': '8' } })).toBe(200);
   });
 });

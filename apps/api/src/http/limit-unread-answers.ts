@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import '../auth/authenticated-key.js';
+import { networkOfCaller } from './caller-address.js';
+import type { Callers } from './callers.js';
 import { FairRoom } from './fair-room.js';
 import { whenClosed } from './when-closed.js';
 
@@ -10,18 +12,29 @@ const SMALL_BYTES = 64 * 1024;
 const PATIENCE_MS = 60_000;
 
 /**
- * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each key
- * and in total. Beyond it, that key can read nothing more until it has read some.
- * @param maxBytes of all answers together
+ * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each
+ * organization and in total. Beyond it, the organization can read nothing more until it has read some.
+ * @param maxBytes of all answers to callers with a key. The answers to callers without one have half as much of their own.
  */
-export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number): void {
-  const room = new FairRoom(maxBytes);
-  const isFull = (caller: string) => room.held(caller) > 0 && room.held(caller) >= room.allowed(caller);
+export function limitUnreadAnswers(
+  instance: FastifyInstance,
+  maxBytes: number,
+  callers: Pick<Callers, 'addressOf'>,
+): void {
+  const ofKeys = new FairRoom(maxBytes);
+  const withoutKey = new FairRoom(maxBytes / 2);
+  const roomOf = ({ apiKey }: FastifyRequest) => (apiKey === null ? withoutKey : ofKeys);
+  const callerOf = (request: FastifyRequest): string => {
+    const { apiKey } = request;
+    // Anyone can have many addresses, and an organization many keys.
+    return apiKey === null ? networkOfCaller(callers.addressOf(request)) : (apiKey.orgId ?? apiKey.quota);
+  };
+  const isFull = (room: FairRoom, caller: string) => room.held(caller) > 0 && room.held(caller) >= room.allowed(caller);
   // Before an answer is made, since making it takes memory, too. What a caller writes does not wait for what it reads.
-  // Without a key, all who come by the same proxy are one caller, and so may be its checks of our health.
+  // Without a key, all who come by a proxy that is not trusted are one caller, and so may be its checks of our health.
   instance.addHook('preHandler', (request, _reply, done) => {
     const mayBeLarge = request.method === 'GET' && request.apiKey !== null;
-    done(mayBeLarge && isFull(callerOf(request)) ? tooManyUnread() : undefined);
+    done(mayBeLarge && isFull(ofKeys, callerOf(request)) ? tooManyUnread() : undefined);
   });
   instance.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
@@ -33,7 +46,7 @@ export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number):
       done(null, payload);
       return;
     }
-    const caller = callerOf(request);
+    const [room, caller] = [roomOf(request), callerOf(request)];
     // A caller that has read everything may always get one answer.
     if (room.held(caller) > 0 && room.held(caller) + bytes > room.allowed(caller)) {
       done(tooManyUnread());
@@ -48,10 +61,6 @@ export function limitUnreadAnswers(instance: FastifyInstance, maxBytes: number):
     });
     done(null, payload);
   });
-}
-
-function callerOf({ apiKey, ip }: FastifyRequest): string {
-  return apiKey?.quota ?? ip;
 }
 
 function tooManyUnread(): GaplessError {

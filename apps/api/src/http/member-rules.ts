@@ -151,13 +151,13 @@ export const aTimestamp: MemberRule = {
   },
 };
 
-/** @param element the rule of each element */
+/** An array of limited length: each element may bring a problem. @param element the rule of each element */
 export function anArrayOf(
   element: MemberRule,
-  o: { readonly minItems?: number; readonly maxItems?: number; readonly uniqueItems?: true; readonly of: string },
+  o: { readonly minItems?: number; readonly maxItems: number; readonly uniqueItems?: true; readonly of: string },
 ): MemberRule {
   const { of, ...bounds } = o;
-  const { minItems = 0, maxItems = Infinity } = o;
+  const { minItems = 0, maxItems } = o;
   return {
     schema: { type: 'array', ...bounds, items: element.schema },
     check: (value) => {
@@ -182,6 +182,11 @@ export function oneOf(values: readonly string[]): MemberRule {
       return values.includes(value) ? [] : [problem('not_allowed', `must be one of ${values.join(', ')}`)];
     },
   };
+}
+
+/** Some of these texts, none twice. */
+export function aSetOf(values: readonly string[], o: { readonly minItems?: number; readonly of: string }): MemberRule {
+  return anArrayOf(oneOf(values), { ...o, maxItems: values.length, uniqueItems: true });
 }
 
 /** An object with these members and no others. */

@@ -1,7 +1,7 @@
 import { GaplessError, type ErrorCode, type FieldProblem } from '#libs/domain';
 
 /** The most problems in a response. More would not help the caller, and a response should not outgrow its request. */
-const MAX_PROBLEMS = 100;
+export const MAX_PROBLEMS = 100;
 /** Longest part of a member's name that is repeated to the caller. */
 const MAX_NAME_LENGTH = 64;
 

@@ -1,7 +1,8 @@
 import { Controller, Inject, Put } from '@nestjs/common';
-import type { Clock, OrgId } from '#libs/domain';
+import { mayBeMailed, type Clock, type OrgId } from '#libs/domain';
 import { LiveChatSettingsRecords, type AuditActor } from '#libs/postgres';
-import { CLOCK } from '#libs/platform';
+import { CLOCK, CONFIG } from '#libs/platform';
+import type { Config } from '#libs/runtime';
 import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
@@ -16,6 +17,7 @@ export class PutLiveChatSettingsController {
   constructor(
     private readonly settings: LiveChatSettingsRecords,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @Put()
@@ -29,6 +31,7 @@ export class PutLiveChatSettingsController {
       const detail = 'must be more than first_alert_seconds';
       throwIfInvalid([{ pointer: '#/second_alert_seconds', code: 'out_of_range', detail }]);
     }
+    this.#checkDomains(body.staff_alerts?.emails ?? []);
     const settings = await this.settings.by(actor).replace(
       orgId,
       {
@@ -39,5 +42,16 @@ export class PutLiveChatSettingsController {
       new Date(this.clock.now()),
     );
     return { data: liveChatSettingsJson(settings) };
+  }
+  /** @throws GaplessError `validation_failed` for addresses that `ALERT_MAIL_DOMAINS` does not allow */
+  #checkDomains(emails: readonly string[]): void {
+    const { alertMailDomains } = this.config;
+    const detail = `must be an address of ${alertMailDomains.join(' or ')}`;
+    throwIfInvalid(
+      emails.flatMap((email, index) => {
+        if (mayBeMailed(email, alertMailDomains)) return [];
+        return [{ pointer: `#/staff_alerts/emails/${index}`, code: 'not_allowed', detail }];
+      }),
+    );
   }
 }

@@ -66,6 +66,7 @@ export class CreatePortalSessionController {
   /** Returns `PUBLIC_URL`, or the address that the backend used. */
   #baseUrl(request: FastifyRequest): string {
     const { publicUrl } = this.config;
-    return (publicUrl ?? `${this.callers.isSecure(request) ? 'https' : 'http'}://${request.host}`).replace(/\/+$/, '');
+    if (publicUrl !== null) return publicUrl.replace(/\/+$/, '');
+    return `${this.callers.isSecure(request) ? 'https' : 'http'}://${request.host}`;
   }
 }

@@ -2,12 +2,11 @@ import { ORG_KEY_SCOPES, type ApiKeyScope } from '#libs/postgres';
 import { Checked, type MemberRule } from '../http/checked.decorator.js';
 import {
   absentOrNull,
-  anArrayOf,
   anIntegerOf,
   aLineOf,
+  aSetOf,
   aTextOf,
   described,
-  oneOf,
   problem,
   required,
 } from '../http/member-rules.js';
@@ -39,7 +38,7 @@ const aWebUrl: MemberRule = {
 
 /** The body of `POST /internal/orgs/:orgId/portal-sessions`. */
 export class CreatePortalSessionDto {
-  @Checked(required(anArrayOf(oneOf(PORTAL_SCOPES), { minItems: 1, uniqueItems: true, of: 'scopes' })))
+  @Checked(required(aSetOf(PORTAL_SCOPES, { minItems: 1, of: 'scopes' })))
   readonly scopes!: readonly ApiKeyScope[];
 
   @Checked(

@@ -16,16 +16,16 @@ import { memberPointer } from '../http/validation-error.js';
 import {
   aBoolean,
   absentOr,
-  anArrayOf,
   anIntegerOf,
   anObjectOf,
+  aSetOf,
   aTextOf,
   described,
   oneOf,
   problem,
   required,
 } from '../http/member-rules.js';
-import { anEventType, tokenUrl } from './webhook-members.js';
+import { eventTypes, tokenUrl } from './webhook-members.js';
 
 /** RFC 9110, 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -166,7 +166,7 @@ export const legacySignature = described(aBoolean, {
   description: 'Whether `X-Webhook-Signature` is sent. Default true.',
 });
 
-const someSignatures = anArrayOf(oneOf(SIGNATURE_KINDS), { minItems: 1, uniqueItems: true, of: 'kinds of signatures' });
+const someSignatures = aSetOf(SIGNATURE_KINDS, { minItems: 1, of: 'kinds of signatures' });
 
 export const signatureKinds = described(
   {
@@ -199,7 +199,7 @@ export const numberInFlight = described(anIntegerOf(1, 1_000), {
   description: 'The most attempts at the same time. Default null: no limit of its own.',
 });
 
-export const urgentTypes = described(anArrayOf(anEventType, { uniqueItems: true, of: 'event types' }), {
+export const urgentTypes = described(eventTypes({}), {
   description:
     'The event types whose pushes pass others that wait for the endpoint. An order wins. Default null: the four alerting events. []: none.',
 });

@@ -50,13 +50,19 @@ function aTypeThat(isAllowed: (text: string) => boolean, refusal: string): Membe
 }
 
 /** A type that an endpoint can subscribe to. */
-export const anEventType = aTypeThat(isSubscribable, 'cannot be subscribed to');
+const anEventType = aTypeThat(isSubscribable, 'cannot be subscribed to');
 
 /** A type whose example can be sent: all that producers may submit. */
 export const anExampleType = aTypeThat(isIngestable, 'cannot be sent as an example');
 
+/** Types that an endpoint can subscribe to, none twice. */
+export function eventTypes(o: { readonly minItems?: number }): MemberRule {
+  const maxItems = EVENT_TYPES.filter(isSubscribable).length;
+  return anArrayOf(anEventType, { ...o, maxItems, uniqueItems: true, of: 'event types' });
+}
+
 /** The types that an endpoint subscribes to (contract 5.2): at least one, none twice, not `test`. */
-export const someEventTypes = described(anArrayOf(anEventType, { minItems: 1, uniqueItems: true, of: 'event types' }), {
+export const someEventTypes = described(eventTypes({ minItems: 1 }), {
   description: 'The event types that the endpoint subscribes to.',
 });
 

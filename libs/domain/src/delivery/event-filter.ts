@@ -10,7 +10,7 @@ export type FilterResult =
 
 /**
  * Evaluates the filters of endpoints. Results depend on the filter and the envelope's bytes alone, but that a filter
- * which proves too expensive has no answer for a while.
+ * which proves too expensive for an organization has no answer there for a while.
  */
 export interface EventFilters {
   /** Never throws. @param filter an expression that was accepted when it was registered */

@@ -72,6 +72,10 @@ export interface Config {
   readonly streamMemoryBytes: number;
   readonly dnsServers: readonly string[];
   readonly smtpUrl: string | null;
+  /** The most mails of staff alerts per organization and process; 0 for no limit. */
+  readonly alertMailsPerHour: number;
+  /** The domains that may get staff alerts, in lower case; none for any. */
+  readonly alertMailDomains: readonly string[];
   readonly publicUrl: string | null;
   /** The origins whose pages may embed the portal. */
   readonly portalOrigins: readonly string[];

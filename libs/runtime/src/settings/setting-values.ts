@@ -120,6 +120,16 @@ export function parseOrigins(text: string): readonly string[] | undefined {
   return origins.every((origin) => ORIGIN.test(origin)) ? origins : undefined;
 }
 
+const DOMAIN_LABEL = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/;
+
+/** Parses domains to lower case. */
+export function parseDomains(text: string): readonly string[] | undefined {
+  const domains = text.split(',').map((domain) => domain.trim().toLowerCase());
+  const isDomain = (labels: readonly string[]) =>
+    labels.length > 1 && labels.every((label) => DOMAIN_LABEL.test(label));
+  return domains.every((domain) => isDomain(domain.split('.'))) ? domains : undefined;
+}
+
 /** The contrast that people need to read text (WCAG 2, level AA). */
 const READABLE_CONTRAST = 4.5;
 

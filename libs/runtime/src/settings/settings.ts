@@ -9,6 +9,7 @@ import {
   parseAddressPorts,
   parseBoolean,
   parseByteRate,
+  parseDomains,
   parseEncryptionKeys,
   parseFile,
   parseHostPorts,
@@ -315,7 +316,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     byDefault('16MiB'),
     'a size, such as 16MiB',
     parseSize,
-    'bytes of pages that streams may hold for slow readers in a process, and of other large answers that are not read yet; each key gets half of what the others leave',
+    'bytes of pages that streams may hold for slow readers in a process, and of other unread answers; a key (answers: organization) gets half of what the others leave',
   ),
   rateLimitPerSecond: setting(
     'RATE_LIMIT',
@@ -355,6 +356,20 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       ['smtp:', 'smtps:'],
       '`smtps://user:password@host:port/?from=<address>`; if unset, Gapless sends no mail; `smtp://` with a password requires STARTTLS',
     ),
+  ),
+  alertMailsPerHour: integer(
+    'ALERT_MAILS_PER_HOUR',
+    200,
+    0,
+    1_000_000,
+    'mails of staff alerts per organization, hour and process; each goes to at most 50 addresses. `0`: no limit',
+  ),
+  alertMailDomains: setting<readonly string[]>(
+    'ALERT_MAIL_DOMAINS',
+    { kind: 'absent', value: [] },
+    'domains such as example.com, comma-separated',
+    parseDomains,
+    'the domains whose addresses may get staff alerts, without their subdomains; if unset, any',
   ),
   publicUrl: optionalUrl(
     'PUBLIC_URL',

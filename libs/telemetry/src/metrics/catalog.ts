@@ -319,7 +319,7 @@ export const METRICS = {
   },
   gapless_alert_mails_total: {
     kind: 'counter',
-    help: 'Attempts to mail a staff alert, by outcome: sent, retry, exhausted after the last one, or untried if it was too old.',
+    help: 'Attempts to mail a staff alert, by outcome: sent, retry, exhausted after the last one, untried if it was too old, or limited by ALERT_MAILS_PER_HOUR.',
     labels: ['outcome'],
   },
 
