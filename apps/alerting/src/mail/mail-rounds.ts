@@ -1,4 +1,4 @@
-import { mailRetryDelayMs, type Clock } from '#libs/domain';
+import { mailRetryDelayMs, messageOf, type Clock } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
@@ -86,7 +86,7 @@ export class MailRounds {
       const delayMs = mailRetryDelayMs(mail.attempt);
       return {
         kind: 'failed',
-        error: (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_ERROR),
+        error: messageOf(error).slice(0, LONGEST_ERROR),
         retryAtMs: delayMs === undefined ? undefined : this.use.clock.now() + delayMs,
       };
     }

@@ -1,4 +1,5 @@
 import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
+import { messageOf } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import type { KafkaAccess } from './kafka-access.js';
@@ -127,7 +128,7 @@ export class KafkaConnection {
       ...(signal === undefined ? {} : { signal }),
       onFailure: (error, failures, waitMs) => {
         if (!isPassingKafkaError(error)) throw error;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         onWait(reason);
         this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');
       },
