@@ -7,30 +7,11 @@ import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
-import { announceJoins } from '../kafkajs/before-join.js';
-import { keepFailedFetchesApart } from '../kafkajs/partition-errors/failed-fetches.js';
-import { finishConnecting } from '../kafkajs/finish-connecting.js';
-import { askForCluster, stayWithOneCluster } from '../kafkajs/one-cluster.js';
-import { commitOnce } from '../kafkajs/commit-once.js';
-import { replaceReset } from '../kafkajs/out-of-range.js';
-import { replaceCodec } from '../kafkajs/replace-codec.js';
-import { fetchLessWhenQuiet } from '../kafkajs/quiet-fetches.js';
-import { timeOutTogether } from '../kafkajs/request-timeouts.js';
-import { stillQueues } from '../kafkajs/still-queues.js';
+import { stayWithOneCluster } from '../kafkajs/one-cluster.js';
+import { patchKafkajs } from '../kafkajs/patch-kafkajs.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
-replaceCodec();
-replaceReset();
-commitOnce();
-announceJoins();
-// After it, since it drops answers from before a join.
-keepFailedFetchesApart();
-fetchLessWhenQuiet();
-stillQueues();
-timeOutTogether();
-askForCluster();
-// After it, since it also ends connections to brokers of another cluster.
-finishConnecting();
+patchKafkajs();
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
