@@ -7,6 +7,11 @@ import { ROOT } from '../support/root.js';
 const MOST_LINES = 2_500;
 const GENERATED = /schema\.d\.ts$/;
 
+const { RANKS, ROOMS } = (await import(join(ROOT, '.dependency-cruiser.mjs'))) as {
+  readonly RANKS: readonly (readonly string[])[];
+  readonly ROOMS: Readonly<Record<string, readonly (readonly string[])[]>>;
+};
+
 /** The lines of a folder's own files, specs included, and those of the folders in it. */
 function* rooms(folder: string): Generator<readonly [room: string, lines: number]> {
   let lines = 0;
@@ -26,4 +31,25 @@ describe('the rooms of the code', () => {
       expect([...rooms(join(ROOT, folder))].filter(([, lines]) => lines > MOST_LINES)).toEqual([]);
     },
   );
+});
+
+describe('the layers of the code', () => {
+  const foldersIn = (path: string) =>
+    readdirSync(join(ROOT, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+
+  it('have every lib', () => {
+    const libs = RANKS.flat().flatMap((place) => /^libs\/([^/]+)/.exec(place)?.[1] ?? []);
+    expect([...new Set(libs)].toSorted()).toEqual(foldersIn('libs').toSorted());
+  });
+
+  it.each(Object.entries(ROOMS))('have every room of libs/%s but `testing`', (lib, ranks) => {
+    const rooms = foldersIn(`libs/${lib}/src`).filter((room) => room !== 'testing');
+    expect(ranks.flat().toSorted()).toEqual(rooms.toSorted());
+  });
+
+  it('are those of docs/contribute.md', () => {
+    const listed = RANKS.map((places, rank) => `${rank}  ${places.join(', ')}`);
+    const page = readFileSync(join(ROOT, 'docs/contribute.md'), 'utf8');
+    expect(page.split('\n').filter((line) => /^\d {2}/.test(line))).toEqual(listed);
+  });
 });

@@ -1,7 +1,7 @@
 import { explain, systemClock } from '#libs/domain';
+import { stopSignal } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { coloursFor } from './commands/tail-line.js';
-import { interruption } from './interruption.js';
 import { gaplessProgram } from './program.js';
 import { withStore, withUnopenedStore } from './with-store.js';
 
@@ -20,7 +20,7 @@ try {
     withUnopenedStore: (act) => withUnopenedStore(process.env, act),
     print: (line) => process.stdout.write(`${line}\n`),
     colours: coloursFor(process.stdout.isTTY, process.env),
-    interruption,
+    interruption: stopSignal,
   }).parseAsync();
 } catch (error) {
   process.stderr.write(`gapless: ${explain(error)}\n`);

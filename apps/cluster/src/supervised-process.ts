@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '#libs/domain';
 import { backOffMs } from '#libs/runtime';
 
 /** A process to run, and to restart whenever it ends by itself. */
@@ -144,7 +145,7 @@ async function howItEnds(child: ChildProcess): Promise<string> {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return `(process ${child.pid ?? 0}) ended with ${signal ?? `exit code ${code ?? 0}`}`;
   } catch (error) {
-    return `cannot be run: ${error instanceof Error ? error.message : String(error)}`;
+    return `cannot be run: ${messageOf(error)}`;
   }
 }
 

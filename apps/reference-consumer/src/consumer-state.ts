@@ -7,6 +7,7 @@ import {
   type EventSource,
   type GaplessEvent,
 } from '#libs/consumer';
+import { messageOf } from '#libs/domain';
 import { createConsumerTables, PostgresCursor, PostgresDedup } from '../../../libs/consumer/src/postgres/index.js';
 import { ConsumerError } from './consumer-error.js';
 
@@ -54,7 +55,7 @@ export async function postgresState(url: string): Promise<ConsumerState<PoolClie
     `);
   } catch (error) {
     await pool.end();
-    throw new ConsumerError(`the database cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ConsumerError(`the database cannot be used: ${messageOf(error)}`);
   }
   return {
     cursor: new PostgresCursor(pool, NAME),

@@ -1,4 +1,5 @@
 import { EventStream, type EventSource, type Feed, type GaplessEvent, type Push } from '#libs/consumer';
+import { messageOf } from '#libs/domain';
 import { ConsumerError } from './consumer-error.js';
 import type { ConsumerState } from './consumer-state.js';
 import type { EventPrinter } from './event-printer.js';
@@ -72,7 +73,7 @@ export class Consumption<Transaction> {
     try {
       await this.#stream.run(signal);
     } catch (error) {
-      throw new ConsumerError(`the feed cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      throw new ConsumerError(`the feed cannot be read: ${messageOf(error)}`);
     }
   }
 

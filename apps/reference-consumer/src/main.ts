@@ -1,4 +1,5 @@
 import { ApiError, FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
+import { stopSignal, untilAborted } from '#libs/runtime';
 import { ConsumerError } from './consumer-error.js';
 import { consumerProgram, type ConsumerOptions } from './consumer-options.js';
 import { memoryState, postgresState, type ConsumerState } from './consumer-state.js';
@@ -13,25 +14,13 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/**
- * Returns a signal that the first Ctrl-C aborts, or the end of the program that reads the output (`receiver | head`). npm
- * passes Ctrl-C on as well, so it may come twice.
- */
+/** Returns a signal that Ctrl-C aborts, or the end of the program that reads the output (`receiver | head`). */
 function interruption(): AbortSignal {
-  const controller = new AbortController();
-  const abort = () => {
-    controller.abort();
-  };
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, abort);
-  process.stdout.on('error', abort);
-  return controller.signal;
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true });
+  const unread = new AbortController();
+  process.stdout.on('error', () => {
+    unread.abort();
   });
+  return AbortSignal.any([stopSignal(), unread.signal]);
 }
 
 async function consume(options: ConsumerOptions): Promise<void> {
@@ -60,7 +49,7 @@ async function receivePushes(options: ConsumerOptions, interrupted: AbortSignal)
   const { status } = options;
   const server = await listen(options, takingPushes({ printer: new EventPrinter(print), status, print }));
   server.useSecret(options.secret ?? '');
-  await aborted(interrupted);
+  await untilAborted(interrupted);
   await server.close();
 }
 
@@ -143,7 +132,7 @@ async function registered(
   );
   print(`To emit an event, in another terminal: ${emitCommand(process.env['DATA_DIR'])}`);
   print('Ctrl-C ends this and deletes the endpoint.\n');
-  await aborted(interrupted);
+  await untilAborted(interrupted);
   try {
     await registration.remove(endpoint.id);
     print(`\nEndpoint ${endpoint.id} is deleted.`);

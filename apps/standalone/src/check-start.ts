@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { messageOf } from '#libs/domain';
 import { ConfigError, loadConfig, type Environment } from '#libs/runtime';
 import { isGiven } from './is-given.js';
 import { assertPortFree } from './port-to-take.js';
@@ -51,7 +52,7 @@ async function dataDirProblems(dataDir: string): Promise<readonly string[]> {
     await rmdir(await mkdtemp(join(dataDir, '.check-')));
     return [];
   } catch (error) {
-    return [`DATA_DIR: ${dataDir} cannot hold data (${reasonOf(error)}); name a folder that you may write to`];
+    return [`DATA_DIR: ${dataDir} cannot hold data (${messageOf(error)}); name a folder that you may write to`];
   }
 }
 
@@ -68,8 +69,4 @@ async function makeDirectory(path: string): Promise<void> {
     // Another process has made it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

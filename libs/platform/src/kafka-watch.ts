@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { messageOf } from '#libs/domain';
 import {
   findMismatches,
   InstallationTopic,
@@ -56,7 +57,7 @@ export class KafkaWatch extends RegularWork {
   }
 
   protected failed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     this.health.degraded('kafka', reason);
     if (this.#away !== reason) this.logger.warn({ reason }, 'kafka.away');
     this.#away = reason;

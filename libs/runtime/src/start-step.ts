@@ -1,4 +1,4 @@
-import { OperatorError } from '#libs/domain';
+import { messageOf, OperatorError } from '#libs/domain';
 import { untilItWorks } from './back-off.js';
 
 /** Milliseconds. If a machine is busy for longer, an operator must look at it. */
@@ -35,7 +35,7 @@ export async function startStep<T>(what: string, act: () => Promise<T>, options:
     onFailure: (error, failures, waitMs) => {
       // A nested step that gave up has waited long enough.
       if (error instanceof StartStepError || !isPassing(error)) throw error;
-      const reason = error instanceof Error && error.message !== '' ? error.message : String(error);
+      const reason = messageOf(error);
       if (performance.now() - began >= limitMs) throw new StartStepError(what, limitMs, reason, { cause: error });
       onWait(`waiting for ${what}: ${reason}`, failures, waitMs);
     },

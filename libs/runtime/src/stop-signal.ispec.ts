@@ -3,6 +3,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Says when it can take signals, works until one comes, and then prints before it ends in order. */
 const PROGRAM = `
@@ -13,14 +14,16 @@ const PROGRAM = `
   await untilAborted(signal);
   process.stdout.write('stopping\\n');
   process.stderr.write('stopping\\n');
-  await new Promise((written) => setTimeout(written, 100));
+  await new Promise((stopped) => setTimeout(stopped, Number(process.argv[1])));
   clearInterval(working);
   process.exit(7);`;
 
 let child: ChildProcessByStdio<null, Readable, Readable>;
 
-async function aWorkingProcess(): Promise<void> {
-  child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });
+async function aWorkingProcess(stopMs = 100): Promise<void> {
+  child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, String(stopMs)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   await once(child.stdout, 'data');
 }
 
@@ -33,6 +36,17 @@ describe('the signal to stop', () => {
     await aWorkingProcess();
     child.kill(name);
     expect(await once(child, 'exit')).toEqual([7, null]);
+  });
+
+  it('ends the process at once when it comes again, but not as an echo', async () => {
+    await aWorkingProcess(60_000);
+    child.kill('SIGINT');
+    await once(child.stdout, 'data');
+    child.kill('SIGINT');
+    await delay(1_500);
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
   });
 
   it('is followed in order when nobody reads the output any more', async () => {

@@ -8,7 +8,7 @@ import kafkajs, {
   type TopicPartitionOffsetAndMetadata,
   type TopicPartitions,
 } from 'kafkajs';
-import { joinAnew, type ConsumerGroup } from '../../../libs/kafka-log/src/kafkajs/before-join.js';
+import { joinAnew, type JoiningGroup } from '../../../libs/kafka-log/src/kafkajs/before-join.js';
 import { BrokerError, isRebalancing, isUnknownMember } from './broker-errors.js';
 import type { Broker, FetchedPartition, FetchPlace } from './broker.js';
 import type { CommittedOffset, Joined } from './consumer-group.js';
@@ -202,10 +202,9 @@ export class SimulatedConsumer {
   /** As `announceJoins` has kafkajs do it. */
   #join(): Promise<void> {
     const { retry = {} } = this.config;
-    const group: ConsumerGroup = {
+    const group: JoiningGroup = {
       memberId: this.#memberId === '' ? null : this.#memberId,
       assigners: this.#assigner === undefined ? [] : [this.#assigner],
-      offsetManager: undefined,
       seekOffset: this.#seeks,
       retrier: (act) => retriedUnlessBailed(retry, act),
       heartbeat: () => this.#beat(),

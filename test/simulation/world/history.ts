@@ -1,5 +1,5 @@
 import { NO_ORDERING, type DueAttempt, type Ordering, type OrgId } from '#libs/domain';
-import { forgetFetchWatches, forgetOutOfRangeListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
+import { forgetListeners, partitionOf, topicNames, topicPlans } from '#libs/kafka-log';
 import { loadConfig, type Config } from '#libs/runtime';
 import { Network } from '../engine/network.js';
 import { Random } from '../engine/random.js';
@@ -218,8 +218,7 @@ export class History {
       problems = judge(evidence);
       if (outcome !== 'ended') problems = [...problems, `it does not settle, ${outcome}: ${unsettled(evidence) ?? ''}`];
     } finally {
-      forgetOutOfRangeListeners();
-      forgetFetchWatches();
+      forgetListeners();
       process.off('unhandledRejection', unhandled);
     }
     return {

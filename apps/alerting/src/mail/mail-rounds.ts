@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { mailRetryDelayMs, mayBeMailed, type Clock, type OrgId } from '#libs/domain';
+import { mailRetryDelayMs, mayBeMailed, messageOf, type Clock, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
 import type { HealthBoard, Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
@@ -126,7 +126,7 @@ export class MailRounds {
       const delayMs = mailRetryDelayMs(mail.attempt);
       return {
         kind: 'failed',
-        error: (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_ERROR),
+        error: messageOf(error).slice(0, LONGEST_ERROR),
         retryAtMs: delayMs === undefined ? undefined : this.use.clock.now() + delayMs,
       };
     }

@@ -8,6 +8,7 @@ import {
   ApiKeyRecords,
   EndpointDirectory,
   FeedProjection,
+  lockFor,
   SecretCipher,
   Store,
   type ApiKeyScope,
@@ -432,14 +433,14 @@ describe('deleting an organization', () => {
   });
 
   it.each([
-    ['api keys', '/api/v1/external/api-keys', { scopes: ['events:read'] }],
-    ['endpoints', '/api/v1/external/webhooks', { url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }],
-  ])('leaves no %s to a request that waits for it', async (what, path, body) => {
+    ['apiKeys' as const, '/api/v1/external/api-keys', { scopes: ['events:read'] }],
+    ['endpoints' as const, '/api/v1/external/webhooks', { url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }],
+  ])('leaves none of the %s to a request that waits for it', async (what, path, body) => {
     const orgId = anOrgId();
     const key = await anApiKey(store, orgId);
     const [deleted, created] = await store.transaction(async (runner) => {
       // Both wait for this transaction, in this order.
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended($1 || ' of ' || $2, 0))`, [what, orgId]);
+      await lockFor(runner, what, orgId);
       const deletes = ask('DELETE', `${ORGS}/${orgId}`);
       await untilWaiting(1);
       const creates = ask('POST', path, body, key);
@@ -462,7 +463,7 @@ describe('deleting an organization', () => {
     });
     const { data } = (await opened.json()) as { data: { token: string } };
     const [deleted, created] = await store.transaction(async (runner) => {
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [orgId]);
+      await lockFor(runner, 'endpoints', orgId);
       const deletes = ask('DELETE', `${ORGS}/${orgId}`);
       await untilWaiting(1);
       const creates = fetch(`${app.url}/api/v1/external/webhooks`, {

@@ -56,7 +56,8 @@ describe('simulate live-chat', () => {
   });
 
   async function run(signal: AbortSignal, ...args: readonly string[]): Promise<void> {
-    const context = { clock: systemClock, print: (line: string) => printed.push(line), signal };
+    const print = (line: string) => printed.push(line);
+    const context = { clock: systemClock, print, interruption: () => signal };
     const command = simulateCommand(context, { DATA_DIR: dataDir });
     for (const liveChat of command.commands) liveChat.exitOverride().configureOutput({ writeErr: () => undefined });
     await command.parseAsync(['live-chat', ...args], { from: 'user' });

@@ -24,8 +24,8 @@ interface SimulateFlags {
 export interface SimulateContext {
   readonly clock: Clock;
   readonly print: (line: string) => void;
-  /** Ends the simulation when it is aborted; SIGINT and SIGTERM by default. */
-  readonly signal?: AbortSignal;
+  /** Returns a signal that ends the simulation when it is aborted. Called once there is something to interrupt. */
+  readonly interruption: () => AbortSignal;
 }
 
 /**
@@ -45,11 +45,12 @@ export function simulateCommand(context: SimulateContext, environment: Environme
 }
 
 async function simulateLiveChat(
-  { clock, print, signal = interruption() }: SimulateContext,
+  { clock, print, interruption }: SimulateContext,
   { org, rate, chats = Infinity, speed }: SimulateFlags,
   environment: Environment,
 ): Promise<void> {
   const client = await GaplessClient.connectAsService(environment);
+  const signal = interruption();
   const orgId = org ?? client.demoOrgId;
   const dashboardUrl = 'https://dashboard.example.com';
   const random = () => randomInt(DRAWS) / DRAWS;
@@ -70,17 +71,6 @@ async function simulateLiveChat(
   }
   await happen(simulation.end(clock.now()));
   print(`Ended: ${[...counts].map(([event, count]) => `${count} ${event.replace('conversation.', '')}`).join(', ')}`);
-}
-
-/** Returns a signal that SIGINT or SIGTERM aborts. npm may pass on the same signal again, which does nothing. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      controller.abort();
-    });
-  }
-  return controller.signal;
 }
 
 /** @returns whether the time has passed without the signal being aborted */

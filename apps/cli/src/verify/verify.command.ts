@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { parseOrgId, SEQ_NONE, seqFromText, type Clock, type OrgId, type Seq } from '#libs/domain';
+import { messageOf, parseOrgId, SEQ_NONE, seqFromText, type Clock, type OrgId, type Seq } from '#libs/domain';
 import { expiredBefore } from '#libs/postgres';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
@@ -74,7 +74,7 @@ async function verify(
       return { feed, deliveries, differences };
     });
   } catch (error) {
-    throw new CliError(`not verified: ${error instanceof Error ? error.message : String(error)}`, NOT_VERIFIED);
+    throw new CliError(`not verified: ${messageOf(error)}`, NOT_VERIFIED);
   }
 }
 

@@ -1,6 +1,6 @@
 import { lookup, Resolver as DnsResolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
-import { errorCode } from './error-code.js';
+import { errorCode } from '#libs/domain';
 
 /** The addresses of a name, at least one; or why there are none, in words for the endpoint's owner. */
 export type Resolution =

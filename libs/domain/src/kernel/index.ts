@@ -1,4 +1,5 @@
 export * from './brand.js';
+export * from './caught-errors.js';
 export * from './clock.js';
 export * from './errors.js';
 export * from './feed-places.js';

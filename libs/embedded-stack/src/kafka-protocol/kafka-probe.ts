@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { errorCode } from '../processes/error-code.js';
+import { errorCode } from '#libs/domain';
 import type { WhoAnswers } from '../servers/who-answers.js';
 
 const METADATA_API = 3;

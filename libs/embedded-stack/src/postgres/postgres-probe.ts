@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
-import { errorCode } from '../processes/error-code.js';
+import { errorCode } from '#libs/domain';
 import type { WhoAnswers } from '../servers/who-answers.js';
 
 /** SQLSTATEs of a server that runs but cannot do it yet: it starts or stops, is full, or its template is in use. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { OperatorError } from '#libs/domain';
+import { errorCode, OperatorError } from '#libs/domain';
 import { endProcess, type StopSteps } from '../processes/end-process.js';
-import { errorCode } from '../processes/error-code.js';
 import { identifyProcess, isAlive, type ProcessIdentity } from '../processes/process-identity.js';
 
 /** The content of a pid file, as JSON: the process that runs the server, and the server once it is spawned. */

@@ -1,4 +1,5 @@
 import { Kafka, logLevel, type Admin, type ICustomPartitioner, type LogEntry } from 'kafkajs';
+import { messageOf } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { untilItWorks, type Logger } from '#libs/runtime';
 import type { KafkaAccess } from './kafka-access.js';
@@ -6,30 +7,11 @@ import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
-import { announceJoins } from '../kafkajs/before-join.js';
-import { keepFailedFetchesApart } from '../kafkajs/partition-errors/failed-fetches.js';
-import { finishConnecting } from '../kafkajs/finish-connecting.js';
-import { askForCluster, stayWithOneCluster } from '../kafkajs/one-cluster.js';
-import { commitOnce } from '../kafkajs/commit-once.js';
-import { replaceReset } from '../kafkajs/out-of-range.js';
-import { replaceCodec } from '../kafkajs/replace-codec.js';
-import { fetchLessWhenQuiet } from '../kafkajs/quiet-fetches.js';
-import { timeOutTogether } from '../kafkajs/request-timeouts.js';
-import { stillQueues } from '../kafkajs/still-queues.js';
+import { stayWithOneCluster } from '../kafkajs/one-cluster.js';
+import { patchKafkajs } from '../kafkajs/patch-kafkajs.js';
 import { AcceptedSessionTimes } from './session-times.js';
 
-replaceCodec();
-replaceReset();
-commitOnce();
-announceJoins();
-// After it, since it drops answers from before a join.
-keepFailedFetchesApart();
-fetchLessWhenQuiet();
-stillQueues();
-timeOutTogether();
-askForCluster();
-// After it, since it also ends connections to brokers of another cluster.
-finishConnecting();
+patchKafkajs();
 
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
@@ -127,7 +109,7 @@ export class KafkaConnection {
       ...(signal === undefined ? {} : { signal }),
       onFailure: (error, failures, waitMs) => {
         if (!isPassingKafkaError(error)) throw error;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         onWait(reason);
         this.logger.warn({ reason, failures, wait_ms: waitMs }, 'kafka.waiting');
       },

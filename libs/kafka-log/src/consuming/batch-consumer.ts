@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Consumer, type EachBatchPayload } from 'kafkajs';
-import { PartitionStoppedError, systemClock } from '#libs/domain';
+import { messageOf, PartitionStoppedError, systemClock } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { ClockWatch } from '../connection/clock-watch.js';
 import { committedPositions } from '../positions/committed-positions.js';
@@ -402,7 +402,7 @@ export class BatchConsumer {
     if (this.#stopping) return;
     this.#crashes++;
     const waitMs = backOffMs(this.#crashes);
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     this.health.waiting(this.options.groupId, `joining its consumer group: ${reason}`);
     this.logger.warn({ group: this.options.groupId, reason, wait_ms: waitMs }, 'consumer.waiting');
     if (this.#restart !== null) clearTimeout(this.#restart);

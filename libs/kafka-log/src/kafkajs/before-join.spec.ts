@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { announceJoins, joinAnew, tellingAssigner, type ConsumerGroup, type Joining } from './before-join.js';
+import { announceJoins, joinAnew, tellingAssigner, type Joining, type JoiningGroup } from './before-join.js';
 
 const TOPIC = 'a-topic';
 
@@ -96,12 +96,11 @@ describe('a batch that waits for a worker', () => {
 });
 
 describe('joining a group', () => {
-  function aMember(joining: Partial<Joining>): ConsumerGroup {
+  function aMember(joining: Partial<Joining>): JoiningGroup {
     const assigner = tellingAssigner({ release: () => Promise.resolve(), isWanted: () => true, ...joining });
     return {
       memberId: 'a member',
       assigners: [assigner({ cluster: undefined as never, groupId: 'a group', logger: undefined as never })],
-      offsetManager: null,
       seekOffset: new Map(),
       // Two tries, as the retrier of kafkajs makes more of them.
       retrier: async (act) => {

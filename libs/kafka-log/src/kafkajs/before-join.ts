@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module';
 import type { PartitionAssigner } from 'kafkajs';
+import { consumerGroupMethods, type ConsumerGroup } from './consumer-group.js';
+import { methodsOfKafkajs, wrap } from './patching/patch.js';
 import { subscribedAssignment } from './subscribed-assignment.js';
 
 /** A member of a consumer group that is about to join it, or to join it again. */
@@ -18,30 +19,15 @@ export interface Joining {
   isWanted(): boolean;
 }
 
-/** kafkajs' state of a group member. */
-export interface ConsumerGroup {
-  readonly memberId: string | null;
-  readonly assigners: readonly object[];
-  /** Decides where kafkajs fetches; each assignment has its own. */
-  readonly offsetManager: unknown;
-  readonly seekOffset: { clear(): void };
-  readonly retrier: (act: (bail: (error: unknown) => void) => Promise<void>) => Promise<void>;
-  heartbeat(o: { readonly interval: number }): Promise<void>;
-}
+/** The part of a group member that `joinAnew` uses. */
+export type JoiningGroup = Pick<ConsumerGroup, 'memberId' | 'assigners' | 'seekOffset' | 'retrier' | 'heartbeat'>;
 
-interface KafkajsGroup extends ConsumerGroup {
-  joinAndSync(): Promise<void>;
-  fetch(nodeId: string): Promise<readonly object[]>;
-}
-
-interface KafkajsRunner {
+interface Runner {
   readonly consumerGroup: ConsumerGroup;
   handleBatch(batch: object): Promise<void>;
 }
 
 const JOINING = Symbol('joining');
-
-const require = createRequire(import.meta.url);
 
 /**
  * Lets consumers with a `tellingAssigner` finish their work before they join their group again. kafkajs itself joins as
@@ -49,35 +35,37 @@ const require = createRequire(import.meta.url);
  * before a join is handled after it. It changes kafkajs for the whole thread.
  */
 export function announceJoins(): void {
-  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: KafkajsGroup };
-  const join = Object.getOwnPropertyDescriptor(prototype, 'joinAndSync')?.value as KafkajsGroup['joinAndSync'];
-  const fetch = Object.getOwnPropertyDescriptor(prototype, 'fetch')?.value as KafkajsGroup['fetch'];
-  prototype.joinAndSync = function (this: KafkajsGroup) {
-    return joinAnew(this, () => join.call(this));
-  };
+  const group = consumerGroupMethods();
+  wrap(group, 'joinAndSync', (join) => {
+    return function (this: ConsumerGroup) {
+      return joinAnew(this, () => join.call(this));
+    };
+  });
   const fetchedIn = new WeakMap<object, unknown>();
-  prototype.fetch = async function (this: KafkajsGroup, nodeId) {
-    const { offsetManager } = this;
-    const batches = await fetch.call(this, nodeId);
-    // With several brokers, one may answer a request from before the join. The group may have other positions now.
-    if (this.offsetManager !== offsetManager) return [];
-    for (const batch of batches) fetchedIn.set(batch, offsetManager);
-    return batches;
-  };
-  const { prototype: runner } = require('kafkajs/src/consumer/runner.js') as { readonly prototype: KafkajsRunner };
-  const handle = Object.getOwnPropertyDescriptor(runner, 'handleBatch')?.value as KafkajsRunner['handleBatch'];
-  runner.handleBatch = async function (this: KafkajsRunner, batch) {
-    // kafkajs also joins within a fetch, while batches of other brokers wait for a worker.
-    const assignment = fetchedIn.get(batch);
-    if (assignment === undefined || assignment === this.consumerGroup.offsetManager) await handle.call(this, batch);
-  };
+  wrap(group, 'fetch', (fetch) => {
+    return async function (this: ConsumerGroup, nodeId) {
+      const { offsetManager } = this;
+      const batches = await fetch.call(this, nodeId);
+      // With several brokers, one may answer a request from before the join. The group may have other positions now.
+      if (this.offsetManager !== offsetManager) return [];
+      for (const batch of batches) fetchedIn.set(batch, offsetManager);
+      return batches;
+    };
+  });
+  wrap(methodsOfKafkajs('consumer/runner.js') as Runner, 'handleBatch', (handle) => {
+    return async function (this: Runner, batch) {
+      // kafkajs also joins within a fetch, while batches of other brokers wait for a worker.
+      const assignment = fetchedIn.get(batch);
+      if (assignment === undefined || assignment === this.consumerGroup.offsetManager) await handle.call(this, batch);
+    };
+  });
 }
 
 /**
  * Joins the group, and retries after failures. kafkajs would otherwise continue after its last fetch, although the
  * unhandled records of it were dropped. If the join finally fails, the consumer crashes.
  */
-export async function joinAnew(group: ConsumerGroup, join: () => Promise<void>): Promise<void> {
+export async function joinAnew(group: JoiningGroup, join: () => Promise<void>): Promise<void> {
   const joining = joiningOf(group);
   if (joining === undefined) {
     await join();
@@ -96,7 +84,7 @@ export async function joinAnew(group: ConsumerGroup, join: () => Promise<void>):
   });
 }
 
-function joiningOf({ assigners }: ConsumerGroup): Joining | undefined {
+function joiningOf({ assigners }: JoiningGroup): Joining | undefined {
   return assigners.map((assigner: { readonly [JOINING]?: Joining }) => assigner[JOINING]).find(Boolean);
 }
 

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { methodsOfKafkajs, wrap } from './patching/patch.js';
 
 interface Runner {
   readonly running: boolean;
@@ -11,9 +11,9 @@ interface Runner {
  * member, over the commits of their new owner. `OffsetCommits` does the retries.
  */
 export function commitOnce(): void {
-  const require = createRequire(import.meta.url);
-  const runners = require('kafkajs/src/consumer/runner.js') as { readonly prototype: Runner };
-  runners.prototype.commitOffsets = async function (this: Runner, offsets) {
-    if (this.running) await this.consumerGroup.commitOffsets(offsets);
-  };
+  wrap(methodsOfKafkajs('consumer/runner.js') as Runner, 'commitOffsets', () => {
+    return async function (this: Runner, offsets) {
+      if (this.running) await this.consumerGroup.commitOffsets(offsets);
+    };
+  });
 }

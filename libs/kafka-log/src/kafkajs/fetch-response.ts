@@ -1,4 +1,5 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
+import { messageOf } from '#libs/domain';
 import { BATCH, INT16, INT32, INT64, MAGIC, UNCOUNTED_BYTES } from './record-batch-layout.js';
 import { unpack } from './unpack.js';
 
@@ -175,7 +176,7 @@ async function readUnusual(
       for (const message of read) messages.push(message);
     } catch (error) {
       if (messages.some((message) => message.unreadable === undefined && isWanted(message))) break;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       const unreadable = { reason, firstOffset: batch.baseOffset, bytes: batch.bytes };
       messages.push(unreadableMessage(batch.lastOffset, batch.maxTimestamp, unreadable));
     }

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type { ISocketFactory } from 'kafkajs';
+import { methodsOfKafkajs, requireKafkajs, wrap } from './patching/patch.js';
 
 /** A request of kafkajs, and how it reads the answer. */
 interface Protocol {
@@ -25,8 +25,6 @@ interface Broker {
 
 type ConnectionError = new (message: string, options: { readonly broker: string }) => Error;
 
-const require = createRequire(import.meta.url);
-
 /** The cluster that connections first reached, by what opens their sockets; `null` before. */
 const clusters = new WeakMap<ISocketFactory, { id: string | null }>();
 
@@ -41,12 +39,10 @@ export function stayWithOneCluster(sockets: ISocketFactory): void {
  * thread; connections without `stayWithOneCluster` keep kafkajs' behaviour.
  */
 export function askForCluster(): void {
-  const { prototype } = require('kafkajs/src/broker/index.js') as { readonly prototype: Broker };
-  const { Metadata } = require('kafkajs/src/protocol/requests/apiKeys.js') as { readonly Metadata: number };
-  const requests = require('kafkajs/src/protocol/requests/metadata/index.js') as unknown;
-  const { KafkaJSConnectionError } = require('kafkajs/src/errors.js') as { KafkaJSConnectionError: ConnectionError };
-  const connect = Object.getOwnPropertyDescriptor(prototype, 'connect')?.value as Broker['connect'];
-  const isConnected = Object.getOwnPropertyDescriptor(prototype, 'isConnected')?.value as Broker['isConnected'];
+  const methods = methodsOfKafkajs('broker/index.js') as Broker;
+  const { Metadata } = requireKafkajs('protocol/requests/apiKeys.js') as { readonly Metadata: number };
+  const requests = requireKafkajs('protocol/requests/metadata/index.js');
+  const { KafkaJSConnectionError } = requireKafkajs('errors.js') as { KafkaJSConnectionError: ConnectionError };
   /** Brokers whose cluster is not known since they were connected. */
   const unknown = new WeakSet<Broker>();
 
@@ -64,26 +60,30 @@ export function askForCluster(): void {
     return (await broker.connectionPool.send({ request: { ...request, encode }, response })).clusterId ?? null;
   };
 
-  prototype.isConnected = function (this: Broker) {
-    return !unknown.has(this) && isConnected.call(this);
-  };
-  prototype.connect = async function (this: Broker) {
-    const cluster = clusters.get(this.connectionPool.socketFactory);
-    if (cluster === undefined || this.isConnected()) {
+  wrap(methods, 'isConnected', (isConnected) => {
+    return function (this: Broker) {
+      return !unknown.has(this) && isConnected.call(this);
+    };
+  });
+  wrap(methods, 'connect', (connect) => {
+    return async function (this: Broker) {
+      const cluster = clusters.get(this.connectionPool.socketFactory);
+      if (cluster === undefined || this.isConnected()) {
+        await connect.call(this);
+        return;
+      }
+      unknown.add(this);
       await connect.call(this);
-      return;
-    }
-    unknown.add(this);
-    await connect.call(this);
-    const found = await clusterOf(this);
-    cluster.id ??= found;
-    if (found !== cluster.id) {
-      throw new KafkaJSConnectionError(
-        `${this.brokerAddress} belongs to the Kafka cluster ${found ?? 'without an id'}, and this process works with ` +
-          `${cluster.id}: correct the address of the brokers, or restart the process if it moves to that cluster`,
-        { broker: this.brokerAddress },
-      );
-    }
-    unknown.delete(this);
-  };
+      const found = await clusterOf(this);
+      cluster.id ??= found;
+      if (found !== cluster.id) {
+        throw new KafkaJSConnectionError(
+          `${this.brokerAddress} belongs to the Kafka cluster ${found ?? 'without an id'}, and this process works with ` +
+            `${cluster.id}: correct the address of the brokers, or restart the process if it moves to that cluster`,
+          { broker: this.brokerAddress },
+        );
+      }
+      unknown.delete(this);
+    };
+  });
 }

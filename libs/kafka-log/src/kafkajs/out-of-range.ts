@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module';
+import { GroupListeners } from './patching/group-listeners.js';
+import { methodsOfKafkajs, wrap } from './patching/patch.js';
 
 /** Called when a consumer fetches an offset that the partition does not have. */
 export type OnOutOfRange = (topic: string, partition: number, offset: number) => void;
@@ -9,7 +10,7 @@ interface OffsetManager {
   setDefaultOffset(place: { readonly topic: string; readonly partition: number }): Promise<void>;
 }
 
-const listeners = new Map<string, Set<OnOutOfRange>>();
+const listeners = new GroupListeners<OnOutOfRange>();
 
 /**
  * Calls the listener when a consumer of the group in this thread fetches an offset out of range. kafkajs alone would
@@ -17,31 +18,21 @@ const listeners = new Map<string, Set<OnOutOfRange>>();
  * @returns a function that removes the listener
  */
 export function onOutOfRange(groupId: string, listener: OnOutOfRange): () => void {
-  const known = listeners.get(groupId) ?? new Set();
-  listeners.set(groupId, known.add(listener));
-  return () => {
-    known.delete(listener);
-  };
-}
-
-/** Removes all listeners. For simulations, where a killed process does not remove its own. */
-export function forgetOutOfRangeListeners(): void {
-  listeners.clear();
+  return listeners.add(groupId, listener);
 }
 
 /** Changes kafkajs for the whole thread. Groups without a listener keep kafkajs' behaviour. */
 export function replaceReset(): void {
-  const require = createRequire(import.meta.url);
-  const managers = require('kafkajs/src/consumer/offsetManager/index.js') as { readonly prototype: OffsetManager };
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its `this` below
-  const { setDefaultOffset } = managers.prototype;
-  managers.prototype.setDefaultOffset = async function (this: OffsetManager, place) {
-    const known = listeners.get(this.groupId);
-    if (known === undefined || known.size === 0) {
-      await setDefaultOffset.call(this, place);
-      return;
-    }
-    const offset = Number(this.nextOffset(place.topic, place.partition).toString());
-    for (const listener of known) listener(place.topic, place.partition, offset);
-  };
+  const manager = methodsOfKafkajs('consumer/offsetManager/index.js') as OffsetManager;
+  wrap(manager, 'setDefaultOffset', (setDefaultOffset) => {
+    return async function (this: OffsetManager, place) {
+      const ofGroup = listeners.of(this.groupId);
+      if (ofGroup.length === 0) {
+        await setDefaultOffset.call(this, place);
+        return;
+      }
+      const offset = Number(this.nextOffset(place.topic, place.partition).toString());
+      for (const listener of ofGroup) listener(place.topic, place.partition, offset);
+    };
+  });
 }

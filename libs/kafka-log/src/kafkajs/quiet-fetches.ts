@@ -1,14 +1,5 @@
-import { createRequire } from 'node:module';
-
-/** kafkajs' state of a group member. */
-interface ConsumerGroup {
-  readonly groupId: string;
-  maxWaitTime: number;
-  minBytes: number;
-  paused(): readonly unknown[];
-  /** Returns a batch for each partition, empty or not. */
-  fetch(nodeId: string): Promise<readonly { isEmpty(): boolean }[]>;
-}
+import { consumerGroupMethods, type ConsumerGroup } from './consumer-group.js';
+import { wrap } from './patching/patch.js';
 
 interface Pace {
   /** The consumer's configured wait, milliseconds. */
@@ -42,24 +33,23 @@ export function hurryFetches(groupId: string, forMs: number): void {
  * the whole thread.
  */
 export function fetchLessWhenQuiet(): void {
-  const require = createRequire(import.meta.url);
-  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
-  const fetch = Object.getOwnPropertyDescriptor(prototype, 'fetch')?.value as ConsumerGroup['fetch'];
   const paces = new WeakMap<ConsumerGroup, Pace>();
-  prototype.fetch = async function (this: ConsumerGroup, nodeId) {
-    let pace = paces.get(this);
-    if (pace === undefined) {
-      pace = { maxWaitTime: this.maxWaitTime, minBytes: this.minBytes, busyAt: performance.now() };
-      paces.set(this, pace);
-    }
-    const isQuiet = performance.now() - pace.busyAt > QUIET_AFTER_MS && this.paused().length === 0;
-    const isHurried = !isQuiet && performance.now() < (hurries.get(this.groupId) ?? 0);
-    if (isQuiet) this.maxWaitTime = Math.max(QUIET_WAIT_MS, pace.maxWaitTime);
-    else this.maxWaitTime = isHurried ? Math.min(HURRIED_WAIT_MS, pace.maxWaitTime) : pace.maxWaitTime;
-    // The first record after a quiet time need not wait for others.
-    this.minBytes = isQuiet ? 1 : pace.minBytes;
-    const batches = await fetch.call(this, nodeId);
-    if (batches.some((batch) => !batch.isEmpty())) pace.busyAt = performance.now();
-    return batches;
-  };
+  wrap(consumerGroupMethods(), 'fetch', (fetch) => {
+    return async function (this: ConsumerGroup, nodeId) {
+      let pace = paces.get(this);
+      if (pace === undefined) {
+        pace = { maxWaitTime: this.maxWaitTime, minBytes: this.minBytes, busyAt: performance.now() };
+        paces.set(this, pace);
+      }
+      const isQuiet = performance.now() - pace.busyAt > QUIET_AFTER_MS && this.paused().length === 0;
+      const isHurried = !isQuiet && performance.now() < (hurries.get(this.groupId) ?? 0);
+      if (isQuiet) this.maxWaitTime = Math.max(QUIET_WAIT_MS, pace.maxWaitTime);
+      else this.maxWaitTime = isHurried ? Math.min(HURRIED_WAIT_MS, pace.maxWaitTime) : pace.maxWaitTime;
+      // The first record after a quiet time need not wait for others.
+      this.minBytes = isQuiet ? 1 : pace.minBytes;
+      const batches = await fetch.call(this, nodeId);
+      if (batches.some((batch) => !batch.isEmpty())) pace.busyAt = performance.now();
+      return batches;
+    };
+  });
 }

@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
 import { errorsAsMessages } from './partition-errors/failed-fetches.js';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { noteStableOffset } from './open-transactions.js';
+import { requireKafkajs } from './patching/patch.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 import { allowRefusals } from './partition-errors/refused-records.js';
 
@@ -39,18 +39,16 @@ const PRODUCE_VERSION = 3;
 /** The latest version that kafkajs knows. kafkajs uses it with every broker that Gapless supports. */
 const FETCH_VERSION = 11;
 
-const require = createRequire(import.meta.url);
-
 /**
  * Replaces kafkajs' encoding and decoding of records by the codec in this folder (ADR 28). Where that codec declines,
  * kafkajs' own is used. It changes kafkajs for the whole thread.
  */
 export function replaceCodec(): void {
-  const EncoderOfKafkajs = require('kafkajs/src/protocol/encoder.js') as new (bytes: number) => Encoder;
-  const produce = require('kafkajs/src/protocol/requests/produce/index.js') as RequestDefinition<ProduceRequest>;
-  const fetch = require('kafkajs/src/protocol/requests/fetch/index.js') as RequestDefinition<FetchRequest>;
-  const DecoderOfKafkajs = require('kafkajs/src/protocol/decoder.js') as new (bytes: Buffer) => object;
-  const decodeMessages = require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js') as (
+  const EncoderOfKafkajs = requireKafkajs('protocol/encoder.js') as new (bytes: number) => Encoder;
+  const produce = requireKafkajs('protocol/requests/produce/index.js') as RequestDefinition<ProduceRequest>;
+  const fetch = requireKafkajs('protocol/requests/fetch/index.js') as RequestDefinition<FetchRequest>;
+  const DecoderOfKafkajs = requireKafkajs('protocol/decoder.js') as new (bytes: Buffer) => object;
+  const decodeMessages = requireKafkajs('protocol/requests/fetch/v4/decodeMessages.js') as (
     decoder: object,
   ) => ReturnType<DecodeRecords>;
   const decodeRecords: DecodeRecords = (sized) => decodeMessages(new DecoderOfKafkajs(sized));

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
+import { methodsOfKafkajs, wrap } from './patching/patch.js';
 
 /** kafkajs' queue of requests on a connection. */
 interface RequestQueue {
@@ -28,9 +28,7 @@ const LOOK_EVERY_MS = 250;
  * the thread 10 times a second. It changes kafkajs for the whole thread.
  */
 export function timeOutTogether(): void {
-  const require = createRequire(import.meta.url);
-  const { prototype } = require('kafkajs/src/network/requestQueue/index.js') as { readonly prototype: RequestQueue };
-  const destroy = Object.getOwnPropertyDescriptor(prototype, 'destroy')?.value as RequestQueue['destroy'];
+  const methods = methodsOfKafkajs('network/requestQueue/index.js') as RequestQueue;
   const queues = new Set<RequestQueue>();
   let looking: NodeJS.Timeout | null = null;
   const look = () => {
@@ -41,16 +39,20 @@ export function timeOutTogether(): void {
       if (!queue.isConnected()) queue.destroy();
     }
   };
-  prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue) {
-    if (!this.enforceRequestTimeout) return;
-    this.destroy();
-    queues.add(this);
-    looking ??= setInterval(look, LOOK_EVERY_MS);
-  };
-  prototype.destroy = function (this: RequestQueue) {
-    destroy.call(this);
-    if (!queues.delete(this) || queues.size > 0 || looking === null) return;
-    clearInterval(looking);
-    looking = null;
-  };
+  wrap(methods, 'scheduleRequestTimeoutCheck', () => {
+    return function (this: RequestQueue) {
+      if (!this.enforceRequestTimeout) return;
+      this.destroy();
+      queues.add(this);
+      looking ??= setInterval(look, LOOK_EVERY_MS);
+    };
+  });
+  wrap(methods, 'destroy', (destroy) => {
+    return function (this: RequestQueue) {
+      destroy.call(this);
+      if (!queues.delete(this) || queues.size > 0 || looking === null) return;
+      clearInterval(looking);
+      looking = null;
+    };
+  });
 }

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { systemClock } from '#libs/domain';
+import { methodsOfKafkajs, wrap } from './patching/patch.js';
 
 /** kafkajs' queue of requests on a connection. */
 interface RequestQueue {
@@ -19,16 +19,16 @@ const LOOK_EVERY_MS = 10;
  * this, it polls only while a request waits. It changes kafkajs for the whole thread.
  */
 export function stillQueues(): void {
-  const require = createRequire(import.meta.url);
-  const { prototype } = require('kafkajs/src/network/requestQueue/index.js') as { readonly prototype: RequestQueue };
-  prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
-    if (this.pending.length === 0 || this.throttleCheckTimeoutId) return;
-    this.throttleCheckTimeoutId = setTimeout(
-      () => {
-        this.throttleCheckTimeoutId = null;
-        this.checkPendingRequests();
-      },
-      Math.max(LOOK_EVERY_MS, this.throttledUntil - systemClock.now()),
-    );
-  };
+  wrap(methodsOfKafkajs('network/requestQueue/index.js') as RequestQueue, 'scheduleCheckPendingRequests', () => {
+    return function (this: RequestQueue) {
+      if (this.pending.length === 0 || this.throttleCheckTimeoutId) return;
+      this.throttleCheckTimeoutId = setTimeout(
+        () => {
+          this.throttleCheckTimeoutId = null;
+          this.checkPendingRequests();
+        },
+        Math.max(LOOK_EVERY_MS, this.throttledUntil - systemClock.now()),
+      );
+    };
+  });
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Anchor, PartitionStop, Position, PositionVerdict } from '#libs/domain';
+import { messageOf, type Anchor, type PartitionStop, type Position, type PositionVerdict } from '#libs/domain';
 import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { anchorOf, anchorText } from '../reading/anchor.js';
 import { checkPositions, type CheckedPosition } from './check-positions.js';
@@ -282,7 +282,7 @@ export class PositionGuard {
         if (this.#stopping.signal.aborted) break;
         if (generation !== this.#generation) continue;
         const waitMs = backOffMs(++failures);
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         this.use.health.waiting(this.#part, `checking where it goes on: ${reason}`);
         this.use.logger.warn({ group: this.use.groupId, reason, wait_ms: waitMs }, 'positions.waiting');
         await this.#rest(waitMs);

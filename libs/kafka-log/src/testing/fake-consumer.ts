@@ -1,5 +1,5 @@
 import type { Kafka, PartitionAssigner, TopicPartitionOffsetAndMetadata } from 'kafkajs';
-import { joinAnew, type ConsumerGroup } from '../kafkajs/before-join.js';
+import { joinAnew, type JoiningGroup } from '../kafkajs/before-join.js';
 
 export interface Commit {
   readonly places: readonly TopicPartitionOffsetAndMetadata[];
@@ -91,7 +91,7 @@ export class FakeConsumer {
       seekOffset: { clear: () => undefined },
       retrier: (act: (bail: () => void) => Promise<void>) => act(() => undefined),
       heartbeat: () => Promise.resolve(),
-    } as unknown as ConsumerGroup;
+    } as unknown as JoiningGroup;
     await joinAnew(group, () => answer);
     this.emit('group_join', { memberAssignment: { topic: [0] } });
   }

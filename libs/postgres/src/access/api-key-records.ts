@@ -7,6 +7,7 @@ import { notifyEndedCredentials } from './ended-credentials.js';
 import { refuseEnded } from './refuse-ended.js';
 import { apiKeyText, sha256OfSecret, type ApiKeyScope } from './api-key.js';
 import { ApiKeyEntity } from '../entities/api-key.entity.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
 export * from './api-key.js';
@@ -65,7 +66,7 @@ export async function untilKeysAreForgotten(): Promise<void> {
 
 /** Counts the org's valid keys. It locks, so that another request at the limit waits. */
 async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey): Promise<number> {
-  await runner.query(`select pg_advisory_xact_lock(hashtextextended('api keys of ' || $1, 0))`, [orgId]);
+  await lockFor(runner, 'apiKeys', orgId);
   const own = { orgId: orgId ?? IsNull(), revokedAt: IsNull() };
   const unexpired = [
     { ...own, expiresAt: IsNull() },

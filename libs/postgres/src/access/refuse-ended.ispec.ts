@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type OrgId } from '#libs/domain';
 import { Identifiers } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { aCipher, aTestStore } from '../testing/a-test-store.js';
@@ -60,15 +61,15 @@ const anotherEndpoint = (orgId: OrgId, by: AuditActor): Promise<unknown> =>
 
 describe('a request that waits for a lock', () => {
   it.each([
-    { what: 'key', make: aKey, lock: 'endpoints of ', act: anotherEndpoint },
-    { what: 'key', make: aKey, lock: 'api keys of ', act: anotherKey },
-    { what: 'portal session', make: aPortalSession, lock: 'api keys of ', act: anotherKey },
+    { what: 'key', make: aKey, lock: 'endpoints' as const, act: anotherEndpoint },
+    { what: 'key', make: aKey, lock: 'apiKeys' as const, act: anotherKey },
+    { what: 'portal session', make: aPortalSession, lock: 'apiKeys' as const, act: anotherKey },
   ])('is refused once its $what has expired: $act.name', async ({ make, lock, act }) => {
     const orgId = anOrgId();
     const expiresAt = new Date(Date.now() + 500);
     const actor = await make(orgId, expiresAt);
     const { waiting } = await store.transaction(async (runner) => {
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended($1 || $2, 0))`, [lock, orgId]);
+      await lockFor(runner, lock, orgId);
       const outcome = act(orgId, actor).catch((error: unknown) => error);
       await delay(expiresAt.getTime() - Date.now() + 100);
       return { waiting: outcome };

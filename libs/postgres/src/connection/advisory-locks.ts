@@ -1,6 +1,9 @@
+import type { QueryRunner } from 'typeorm';
+
 /**
- * The advisory locks that Gapless takes in its database. Their numbers must differ from each other and from those of
- * other programs in the database. Never change a number: old and new versions run side by side during an upgrade.
+ * The advisory locks that Gapless takes in its database, except those that `lockFor` takes. Their numbers must differ
+ * from each other and from those of other programs in the database. Never change a number: old and new versions run side
+ * by side during an upgrade.
  */
 export const ADVISORY_LOCKS = {
   /** Taken while migrating, so that processes that start together migrate once. */
@@ -21,3 +24,23 @@ export const ADVISORY_LOCKS = {
    */
   feedMove: 47_110_821,
 } as const;
+
+/** What requests take turns to create, as the names of their locks have it. Never change one, for the same reason. */
+const CREATIONS = {
+  /** The API keys of an org. */
+  apiKeys: 'api keys',
+  /** The endpoints of an org, those of agents included. */
+  endpoints: 'endpoints',
+  /** The feed cursors of an org. */
+  feedCursors: 'feed cursors',
+  /** The recoveries of an endpoint. */
+  recoveries: 'recoveries',
+} as const;
+
+/**
+ * Takes a turn among the requests that create something of the org or endpoint, until the transaction ends. The deletion
+ * of an org takes those of its API keys and endpoints, too. Without an id, it takes none.
+ */
+export async function lockFor(runner: QueryRunner, what: keyof typeof CREATIONS, id: string | null): Promise<void> {
+  await runner.query(`select pg_advisory_xact_lock(hashtextextended('${CREATIONS[what]} of ' || $1, 0))`, [id]);
+}

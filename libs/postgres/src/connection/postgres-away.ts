@@ -1,5 +1,6 @@
 import { types } from 'node:util';
-import { GaplessError } from '#libs/domain';
+import { errorCode, GaplessError } from '#libs/domain';
+import { sqlStateOf } from './sql-states.js';
 
 /** The database that holds the feed of an org cannot be reached. Others can. */
 export class FeedServerAwayError extends GaplessError {
@@ -82,8 +83,8 @@ export function isPostgresAway(error: unknown): boolean {
   if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
   if (error instanceof OtherDatabaseError) return true;
   if (error instanceof CommitLostError || isQueryTimeout(error) || wasNotSent(error)) return true;
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && (AWAY.test(code) || AWAY_ERRORS.has(code))) return true;
+  const code = errorCode(error);
+  if (AWAY.test(code) || AWAY_ERRORS.has(code)) return true;
   return /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
@@ -91,7 +92,7 @@ export function isPostgresAway(error: unknown): boolean {
 
 /** Whether Postgres does not let Gapless in. A process that starts ends then, since its settings are probably wrong. */
 export function isNotLetIn(error: unknown): boolean {
-  return types.isNativeError(error) && NOT_LET_IN.test(String((error as { code?: unknown }).code));
+  return NOT_LET_IN.test(sqlStateOf(error));
 }
 
 /** Why Postgres is waited for, in the words of its driver. */

@@ -1,5 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
-import { PLACE_SQL, type PlaceRow } from '../feed-lists/feed-places.js';
+import { PLACE_SQL, type PlaceRow } from './place-row.js';
 
 export interface PostgresProbeOptions {
   readonly databaseUrl: string;

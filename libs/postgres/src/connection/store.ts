@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { types } from 'node:util';
 import type { Client, Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
@@ -22,6 +21,7 @@ import {
 } from './postgres-away.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { refuseUnfit } from './refuse-unfit.js';
+import { SQL_STATES, sqlStateOf } from './sql-states.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 import { TenantShares } from './tenant/tenant-shares.js';
 
@@ -77,16 +77,14 @@ function withLoginOf(tenantDatabaseUrl: string | null, databaseUrl: string): str
   return url.href;
 }
 
-/** SQLSTATE of a database without our tables. */
-const UNDEFINED_TABLE = '42P01';
-
 /** Returns the installation of the database; `null` if it has none. */
 async function installationOf(client: Client): Promise<string | null> {
   try {
     const { rows } = await client.query<{ id: string }>('select id from installation');
     return rows[0]?.id ?? null;
   } catch (error) {
-    if ((error as { code?: unknown }).code === UNDEFINED_TABLE) return null;
+    // A database without our tables.
+    if (sqlStateOf(error) === SQL_STATES.undefinedTable) return null;
     throw error;
   }
 }
@@ -100,17 +98,21 @@ function poolOf(dataSource: DataSource): Pool {
 
 /** Whether a lock could not be taken within the `lock_timeout`. */
 export function isLockNotAvailable(error: unknown): boolean {
-  return types.isNativeError(error) && (error as { code?: unknown }).code === '55P03';
+  return sqlStateOf(error) === SQL_STATES.lockNotAvailable;
 }
 
 /** SQLSTATEs of a migration that another session blocks: no lock in time, a deadlock, a conflict. */
-const IN_THE_WAY = new Set(['55P03', '40P01', '40001']);
+const IN_THE_WAY: ReadonlySet<string> = new Set([
+  SQL_STATES.lockNotAvailable,
+  SQL_STATES.deadlockDetected,
+  SQL_STATES.serializationFailure,
+]);
 
 /** Whether a failed migration may succeed a moment later. */
 export function isPassingInAMoment(error: unknown): boolean {
   if (isNotLetIn(error)) return false;
   if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
-  return types.isNativeError(error) && IN_THE_WAY.has(String((error as { code?: unknown }).code));
+  return IN_THE_WAY.has(sqlStateOf(error));
 }
 
 export interface StoreOptions {

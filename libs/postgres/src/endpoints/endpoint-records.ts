@@ -24,6 +24,7 @@ import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
 /** An endpoint as its owners see it (contract 3.1), without its secret. */
@@ -292,7 +293,7 @@ export class EndpointRecords {
     const head = await this.store.feed.headSql(endpoint.orgId);
     return this.store.forOrg(endpoint.orgId, async (runner) => {
       // Two requests at the limit must not both succeed.
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [endpoint.orgId]);
+      await lockFor(runner, 'endpoints', endpoint.orgId);
       // The deletion of the org takes this lock, too.
       await refuseEndedOfOrg(runner, this.actor);
       if ((await runner.manager.countBy(EndpointEntity, { kind: 'webhook' })) >= limit) return 'limit_reached';

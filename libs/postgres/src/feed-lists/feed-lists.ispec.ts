@@ -7,8 +7,8 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { oneTo } from '../../../../test/support/sequence.js';
 import { SecretCipher } from '../access/secret-cipher.js';
 import { SecretRotation } from '../access/secret-rotation.js';
-import { FeedPlaces, PLACE_SQL, type PlaceRow } from './feed-places.js';
 import { InstallationRows } from '../connection/installation-row.js';
+import { PLACE_SQL, type PlaceRow } from '../connection/place-row.js';
 import { FeedServerAwayError, OtherDatabaseError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 import { FeedReader } from '../feed/feed-reader.js';
@@ -16,6 +16,7 @@ import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestDatabase, storeOf } from '../testing/a-test-store.js';
 import { FeedCopy } from './feed-copy.js';
 import { FeedLists, LEFT_LIST, LOOK_AT_FEED_LIST, type FeedListLook } from './feed-lists.js';
+import { FeedPlaces } from './feed-places.js';
 import { FeedTargets } from './feed-targets.js';
 
 const EVENTS = 5;

@@ -9,18 +9,8 @@ import {
 } from '#libs/domain';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { FeedListId } from '../connection/feed-servers.js';
+import { PLACE_SQL, type PlaceRow } from '../connection/place-row.js';
 import type { FeedServer, Store } from '../connection/store.js';
-
-/** The row of `installation`, as far as it says which part of the feed a database holds. */
-export interface PlaceRow {
-  readonly id: string;
-  readonly feed_place: number | null;
-  readonly feed_places: number;
-  readonly feed_joined: readonly number[];
-  readonly feed_list: FeedListId;
-}
-
-export const PLACE_SQL = 'select id, feed_place, feed_places, feed_joined, feed_list from installation';
 
 /** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
 export class FeedPlaces {

@@ -2,6 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { seqFromText, type OrgId, type Seq } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
 /** The position of a reader: it has handled every event up to `seq`. */
@@ -86,7 +87,7 @@ export class FeedCursors {
       const found = await lock(runner, orgId, move.name);
       if (found !== undefined) return this.#moveFound(runner, orgId, found, move);
       // Without a row there is nothing to lock, and the count below must not change until the commit.
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended('feed cursors of ' || $1, 0))`, [orgId]);
+      await lockFor(runner, 'feedCursors', orgId);
       const created = await lock(runner, orgId, move.name);
       if (created !== undefined) return this.#moveFound(runner, orgId, created, move);
       return this.#create(runner, orgId, move);

@@ -1,5 +1,6 @@
 import { GaplessError, type EndpointId, type OrgId } from '#libs/domain';
 import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { SQL_STATES, sqlStateOf } from '../connection/sql-states.js';
 import type { Store } from '../connection/store.js';
 
 /** Consecutive periods of equal length. */
@@ -55,8 +56,6 @@ const DAY_MS = 86_400_000;
 
 /** The time limit of a statement, milliseconds: a page must not wait longer, or slow down others. */
 const STATEMENT_TIMEOUT_MS = 5_000;
-/** The SQLSTATE of a statement that exceeded the time limit. */
-const QUERY_CANCELED = '57014';
 
 /**
  * Counts events by difference of `seq`, which has no gaps: it only searches the edges of the buckets, by bisection.
@@ -234,7 +233,8 @@ export class DashboardFigures {
         return (await runner.query(sql, [...parameters])) as Row[];
       });
     } catch (cause) {
-      throw (cause as { code?: unknown }).code === QUERY_CANCELED ? new TooMuchToCountError(cause) : cause;
+      // It exceeded the time limit.
+      throw sqlStateOf(cause) === SQL_STATES.queryCanceled ? new TooMuchToCountError(cause) : cause;
     }
   }
 }

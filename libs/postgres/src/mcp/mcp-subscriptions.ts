@@ -12,6 +12,7 @@ import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { advanceWatermark, type Query } from './watermarks.js';
@@ -132,11 +133,6 @@ function toSubscription(row: Row): McpSubscription {
   };
 }
 
-/** Takes its turn among requests that create endpoints or delete the org. */
-async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
-  await runner.query(`select pg_advisory_xact_lock(hashtextextended('endpoints of ' || $1, 0))`, [orgId]);
-}
-
 /** Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later. */
 export async function deleteMcpEndpoint(runner: QueryRunner, orgId: OrgId, id: EndpointId): Promise<void> {
   await runner.query(`delete from endpoints where id = $1 and kind = 'mcp'`, [id]);
@@ -224,7 +220,7 @@ export class McpSubscriptions {
   async subscribe(given: NewMcpSubscription, limit: number): Promise<Subscribed> {
     const { orgId, id, at } = given;
     return this.store.forOrg(orgId, async (runner): Promise<Subscribed> => {
-      await lockCreations(runner, orgId);
+      await lockFor(runner, 'endpoints', orgId);
       // Asking the receiver takes seconds, and the deletion of the org takes this lock, too.
       await refuseEndedOfOrg(runner, this.actor);
       const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];

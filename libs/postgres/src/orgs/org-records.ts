@@ -4,6 +4,7 @@ import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
 import { untilKeysAreForgotten } from '../access/api-key-records.js';
 import { notifyEndedCredentials } from '../access/ended-credentials.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
 /** A widget's name for display. */
@@ -43,13 +44,6 @@ const COLUMNS = 'org_id, name, widgets, metadata, created_at, updated_at';
 function toRecord(row: OrgRow): OrgRecord {
   const { name, widgets, metadata } = row;
   return { orgId: row.org_id, name, widgets, metadata, createdAt: row.created_at, updatedAt: row.updated_at };
-}
-
-/** Waits for requests that create endpoints or keys of the org, and makes later ones wait. */
-async function lockCreations(runner: QueryRunner, orgId: OrgId): Promise<void> {
-  for (const what of ['endpoints of ', 'api keys of ']) {
-    await runner.query('select pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 0))', [what, orgId]);
-  }
 }
 
 /** The most endpoints that one statement deletes. Triggers look at each, and a statement must end in time. */
@@ -123,7 +117,9 @@ export class OrgRecords {
 
   async #delete(orgId: OrgId): Promise<boolean> {
     return this.store.transaction(async (runner) => {
-      await lockCreations(runner, orgId);
+      // Requests that create endpoints or keys of the org come before the deletion or after it.
+      await lockFor(runner, 'endpoints', orgId);
+      await lockFor(runner, 'apiKeys', orgId);
       const endpoints = await deleteEndpoints(runner, orgId);
       const { keys, sessions } = await deleteKeys(runner, orgId);
       let others = await deleteLiveChat(runner, orgId);

@@ -1,7 +1,7 @@
 import { request as requestHttp, type ClientRequest } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
-import { errorCode } from '../error-code.js';
+import { errorCode } from '#libs/domain';
 
 /** The proxy cannot be reached, or refuses Gapless. Nothing was sent, and the endpoint is not to blame. */
 export class EgressProxyAwayError extends Error {

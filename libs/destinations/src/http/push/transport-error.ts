@@ -1,4 +1,4 @@
-import { errorCode } from '../error-code.js';
+import { errorCode } from '#libs/domain';
 import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import { EgressProxyRefusal } from '../proxy/egress-proxy.js';
 import type { PushError } from './push-attempt.js';

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
+import { requireKafkajs } from '../patching/patch.js';
 
-const { createErrorFromCode } = createRequire(import.meta.url)('kafkajs/src/protocol/error.js') as {
+const { createErrorFromCode } = requireKafkajs('protocol/error.js') as {
   readonly createErrorFromCode: (code: number) => Error;
 };
 

@@ -1,5 +1,7 @@
-import { createRequire } from 'node:module';
-import type { FetchedMessage, FetchResponse, PartitionResponse } from '../fetch-response.js';
+import { consumerGroupMethods, type ConsumerGroup, type FetchedBatch } from '../consumer-group.js';
+import type { FetchResponse, PartitionResponse } from '../fetch-response.js';
+import { GroupListeners } from '../patching/group-listeners.js';
+import { wrap } from '../patching/patch.js';
 import { errorOfCode } from './error-of-code.js';
 
 /** Called with what the broker answers for a single partition. */
@@ -10,19 +12,6 @@ export interface FetchWatch {
   recovered(topic: string, partition: number): void;
 }
 
-/** kafkajs' batch of one partition, as far as it is used here. */
-interface Batch {
-  readonly topic: string;
-  readonly partition: number;
-  readonly fetchedOffset: string;
-  readonly rawMessages: readonly FetchedMessage[];
-}
-
-interface ConsumerGroup {
-  readonly groupId: string;
-  fetch(nodeId: string): Promise<readonly Batch[]>;
-}
-
 /**
  * Codes of the protocol that kafkajs handles: it looks for the leader again, or for an offset that exists. These are
  * OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, FENCED_LEADER_EPOCH
@@ -30,7 +19,7 @@ interface ConsumerGroup {
  */
 const HANDLED: ReadonlySet<number> = new Set([1, 3, 5, 6, 74, 75]);
 
-const watches = new Map<string, Set<FetchWatch>>();
+const watches = new GroupListeners<FetchWatch>();
 
 /**
  * Reports partitions that the broker cannot read to the watches of the group in this thread. The other partitions of the
@@ -38,16 +27,7 @@ const watches = new Map<string, Set<FetchWatch>>();
  * @returns a function that removes the watch
  */
 export function watchFetches(groupId: string, watch: FetchWatch): () => void {
-  const known = watches.get(groupId) ?? new Set();
-  watches.set(groupId, known.add(watch));
-  return () => {
-    known.delete(watch);
-  };
-}
-
-/** Removes all watches. For simulations, where a killed process does not remove its own. */
-export function forgetFetchWatches(): void {
-  watches.clear();
+  return watches.add(groupId, watch);
 }
 
 /** Turns errors of partitions that kafkajs does not handle into messages, because kafkajs drops answers with errors. */
@@ -74,32 +54,31 @@ function withErrorAsMessage(partition: PartitionResponse, offset: number): Parti
 
 /** Takes the messages of `errorsAsMessages` out of what was fetched. It changes kafkajs for the whole thread. */
 export function keepFailedFetchesApart(): void {
-  const require = createRequire(import.meta.url);
-  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: ConsumerGroup };
-  const fetch = Object.getOwnPropertyDescriptor(prototype, 'fetch')?.value as ConsumerGroup['fetch'];
   /** The partitions whose last fetch failed. */
   const failing = new WeakMap<ConsumerGroup, Set<string>>();
-  prototype.fetch = async function (this: ConsumerGroup, nodeId) {
-    const batches = await fetch.call(this, nodeId);
-    const known = failing.get(this) ?? new Set();
-    if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
-    failing.set(this, known);
-    const ofGroup = [...(watches.get(this.groupId) ?? [])];
-    return batches.filter((batch) => {
-      const { topic, partition, fetchedOffset } = batch;
-      const error = errorOf(batch);
-      if (error === undefined) {
-        if (known.delete(`${topic}/${partition}`)) for (const watch of ofGroup) watch.recovered(topic, partition);
-        return true;
-      }
-      if (ofGroup.length === 0) throw error;
-      known.add(`${topic}/${partition}`);
-      for (const watch of ofGroup) watch.failed(topic, partition, Number(fetchedOffset), error);
-      return false;
-    });
-  };
+  wrap(consumerGroupMethods(), 'fetch', (fetch) => {
+    return async function (this: ConsumerGroup, nodeId) {
+      const batches = await fetch.call(this, nodeId);
+      const known = failing.get(this) ?? new Set();
+      if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
+      failing.set(this, known);
+      const ofGroup = watches.of(this.groupId);
+      return batches.filter((batch) => {
+        const { topic, partition, fetchedOffset } = batch;
+        const error = errorOf(batch);
+        if (error === undefined) {
+          if (known.delete(`${topic}/${partition}`)) for (const watch of ofGroup) watch.recovered(topic, partition);
+          return true;
+        }
+        if (ofGroup.length === 0) throw error;
+        known.add(`${topic}/${partition}`);
+        for (const watch of ofGroup) watch.failed(topic, partition, Number(fetchedOffset), error);
+        return false;
+      });
+    };
+  });
 }
 
-function errorOf({ rawMessages }: Batch): Error | undefined {
+function errorOf({ rawMessages }: FetchedBatch): Error | undefined {
   return rawMessages[0]?.fetchError;
 }

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { awayReason, isPostgresAway } from '../postgres-away.js';
+import { SQL_STATES, sqlStateOf } from '../sql-states.js';
 
 /** A standby of a database that holds a part of the feed. */
 export interface ReadReplica<Store> {
@@ -95,8 +96,7 @@ export class ReadReplicas<Store extends { close(): Promise<void> }> {
 }
 
 function outcomeOf(error: unknown): ReplicaReadOutcome {
-  const { code } = error as { code?: unknown };
-  if (types.isNativeError(error) && (code === '40001' || error.message.includes('conflict with recovery')))
-    return 'conflict';
+  const isConflict = types.isNativeError(error) && error.message.includes('conflict with recovery');
+  if (isConflict || sqlStateOf(error) === SQL_STATES.serializationFailure) return 'conflict';
   return isPostgresAway(error) ? 'away' : 'failed';
 }

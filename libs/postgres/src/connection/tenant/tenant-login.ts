@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { OperatorError } from '#libs/domain';
+import { SQL_STATES, sqlStateOf } from '../sql-states.js';
 
 /** The account for the queries of requests cannot be used, or has too many rights. */
 export class TenantLoginError extends OperatorError {
@@ -113,5 +114,6 @@ async function problemOf(dataSource: DataSource, database: string): Promise<stri
 /** Whether the account was refused, or lacks a right. */
 function isDenied(error: unknown): error is Error {
   if (!types.isNativeError(error)) return false;
-  return /^(28...|42501)$/.test(String((error as { code?: unknown }).code));
+  const state = sqlStateOf(error);
+  return /^28...$/.test(state) || state === SQL_STATES.insufficientPrivilege;
 }

@@ -2,6 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../../access/audit-actor.js';
 import { appendAudit } from '../../access/audit-log.js';
+import { lockFor } from '../../connection/advisory-locks.js';
 import type { Store } from '../../connection/store.js';
 import type { RecoveryKind, RecoveryRange } from './recovery-source.js';
 
@@ -120,7 +121,7 @@ export class RecoveryRecords {
     const head = await this.store.feed.headSql(orgId);
     return this.store.forOrg(orgId, async (runner) => {
       // Until the commit, no other recovery of the endpoint is counted or added.
-      await runner.query(`select pg_advisory_xact_lock(hashtextextended('recoveries of ' || $1, 0))`, [endpointId]);
+      await lockFor(runner, 'recoveries', endpointId);
       const [row] = (await runner.query(
         `insert into recoveries
            (id, org_id, endpoint_id, kinds, since_seq, since, until, through_seq, created_at, worker, leased_until)

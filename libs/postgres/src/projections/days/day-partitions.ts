@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { types } from 'node:util';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
 import { isPostgresAway } from '../../connection/postgres-away.js';
+import { SQL_STATES, sqlStateOf } from '../../connection/sql-states.js';
 import { isLockNotAvailable, type Store } from '../../connection/store.js';
 
 const DAY_MS = 86_400_000;
@@ -35,9 +35,8 @@ export function expiredBefore(nowMs: number, retentionMs: number): number {
 
 /** Whether Postgres found no table for the day of a row: a check has failed, and it is none of a table. */
 function isDayMissing(error: unknown): boolean {
-  if (!types.isNativeError(error)) return false;
-  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
-  return code === '23514' && constraint === undefined;
+  if (sqlStateOf(error) !== SQL_STATES.checkViolation) return false;
+  return (error as { readonly constraint?: unknown }).constraint === undefined;
 }
 
 /** Makes the tables for the days of records, and drops those of days past retention. */

@@ -1,0 +1,34 @@
+import type { FetchedMessage } from './fetch-response.js';
+import { methodsOfKafkajs } from './patching/patch.js';
+
+/** kafkajs' batch of one partition, as it was fetched. */
+export interface FetchedBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly fetchedOffset: string;
+  readonly rawMessages: readonly FetchedMessage[];
+  isEmpty(): boolean;
+}
+
+/** kafkajs' state of a group member, as far as Gapless uses it. */
+export interface ConsumerGroup {
+  readonly groupId: string;
+  readonly memberId: string | null;
+  readonly assigners: readonly object[];
+  /** Decides where kafkajs fetches; each assignment has its own. */
+  readonly offsetManager: unknown;
+  readonly seekOffset: { clear(): void };
+  readonly retrier: (act: (bail: (error: unknown) => void) => Promise<void>) => Promise<void>;
+  maxWaitTime: number;
+  minBytes: number;
+  heartbeat(o: { readonly interval: number }): Promise<void>;
+  paused(): readonly unknown[];
+  joinAndSync(): Promise<void>;
+  /** Returns a batch for each partition, empty or not. */
+  fetch(nodeId: string): Promise<readonly FetchedBatch[]>;
+}
+
+/** Returns the methods that all group members of this thread have. */
+export function consumerGroupMethods(): ConsumerGroup {
+  return methodsOfKafkajs('consumer/consumerGroup.js') as ConsumerGroup;
+}

@@ -1,0 +1,31 @@
+import { announceJoins } from './before-join.js';
+import { commitOnce } from './commit-once.js';
+import { finishConnecting } from './finish-connecting.js';
+import { askForCluster } from './one-cluster.js';
+import { replaceReset } from './out-of-range.js';
+import { keepFailedFetchesApart } from './partition-errors/failed-fetches.js';
+import { fetchLessWhenQuiet } from './quiet-fetches.js';
+import { replaceCodec } from './replace-codec.js';
+import { timeOutTogether } from './request-timeouts.js';
+import { stillQueues } from './still-queues.js';
+
+/** In this order: a patch wraps what an earlier one has made of a method. */
+const PATCHES: readonly (() => void)[] = [
+  replaceCodec,
+  replaceReset,
+  commitOnce,
+  announceJoins,
+  // After `announceJoins`, since that drops answers from before a join.
+  keepFailedFetchesApart,
+  fetchLessWhenQuiet,
+  stillQueues,
+  timeOutTogether,
+  askForCluster,
+  // After `askForCluster`, since it also ends connections to brokers of another cluster.
+  finishConnecting,
+];
+
+/** Changes kafkajs for the whole thread. Call it once. @throws if kafkajs lacks a method that is changed */
+export function patchKafkajs(): void {
+  for (const patch of PATCHES) patch();
+}
