@@ -20,6 +20,7 @@ interface Batch {
 
 interface ConsumerGroup {
   readonly groupId: string;
+  readonly cluster: { refreshMetadata(): Promise<void> };
   fetch(nodeId: string): Promise<readonly Batch[]>;
 }
 
@@ -85,7 +86,7 @@ export function keepFailedFetchesApart(): void {
     if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
     failing.set(this, known);
     const ofGroup = [...(watches.get(this.groupId) ?? [])];
-    return batches.filter((batch) => {
+    const readable = batches.filter((batch) => {
       const { topic, partition, fetchedOffset } = batch;
       const error = errorOf(batch);
       if (error === undefined) {
@@ -97,6 +98,9 @@ export function keepFailedFetchesApart(): void {
       for (const watch of ofGroup) watch.failed(topic, partition, Number(fetchedOffset), error);
       return false;
     });
+    // A broker whose disk failed answers so for as long as it is asked, also once another one leads the partition.
+    if (readable.length < batches.length) void this.cluster.refreshMetadata().catch(() => undefined);
+    return readable;
   };
 }
 
