@@ -1,10 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { EventId } from '#libs/domain';
-import type { Appender, KafkaConnection, LogPositions, NewRecord, PartitionWriter, TopicNames } from '#libs/kafka-log';
+import {
+  KafkaConnection,
+  LogPositions,
+  PartitionWriter,
+  type Appender,
+  type NewRecord,
+  type TopicNames,
+} from '#libs/kafka-log';
 import { AlertOutbox, type Store } from '#libs/postgres';
+import { createLogger } from '#libs/runtime';
 import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
+import { makeTopics } from '../../../test/support/topics.js';
 import { AlertPublisher, type AlertPublisherDependencies } from './alert-publisher.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
@@ -24,14 +34,20 @@ afterAll(async () => {
 });
 
 /** Stores alerts of a partition that were raised a millisecond after each other. */
-async function raised(partition: number, count: number, firstAtMs: number): Promise<readonly EventId[]> {
+async function raised(
+  partition: number,
+  count: number,
+  firstAtMs: number,
+  waitedSeconds = 60,
+): Promise<readonly EventId[]> {
   const ids = Array.from({ length: count }, () => anEventId());
   await store.query(
     `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
        mail_state)
-     select $1, id, 'cnv_' || n, 'evt_' || n, 1, $2, to_timestamp(($3::bigint + n) / 1000.0), '{}', true, 'none'
+     select $1, id, 'cnv_' || n, 'evt_' || n, 1, $2, to_timestamp(($3::bigint + n) / 1000.0),
+       json_build_object('conversation', json_build_object('waited_seconds', $5::int)), true, 'none'
      from unnest($4::text[]) with ordinality as alert(id, n)`,
-    [anOrgId(), partition, firstAtMs, ids],
+    [anOrgId(), partition, firstAtMs, ids, waitedSeconds],
   );
   return ids;
 }
@@ -131,4 +147,34 @@ it('reads what a partition holds once, however often its staff alerts cannot be 
   for (let nth = 0; nth < 3; nth++) expect((await publisher.publish([8], new Set())).failures.size).toBe(1);
   expect(looks).toBe(1);
   expect(readFrom).toEqual(['5']);
+});
+
+it('writes no staff alert again that was written, also if the clock that raised it was an hour ahead', async () => {
+  const brokers = process.env['TEST_KAFKA_BROKERS']!.split(',');
+  const connection = new KafkaConnection({ brokers, clientId: 'test', logger: createLogger('silent', 'test') });
+  const topics = { inbox: 'inbox', log: 'log', staffAlerts: `t${randomBytes(6).toString('hex')}` } as TopicNames;
+  const plan = { topic: topics.staffAlerts, partitions: 1, retentionMs: -1, compacted: false, appendTime: true };
+  await makeTopics(connection, [plan]);
+  const positions = new LogPositions(connection);
+  const writer = new PartitionWriter(connection);
+  const publish = (known: readonly EventId[]) =>
+    new AlertPublisher({
+      outbox: new AlertOutbox(store),
+      connection,
+      positions,
+      appender: { append: () => Promise.resolve() } as unknown as Appender,
+      writer,
+      topics,
+      clock: { now: () => Date.now() },
+    }).publish([0], new Set(known));
+  try {
+    const ids = await raised(0, 1, Date.now() + 3_600_000, 3_660);
+    expect((await publish(ids)).count).toBe(1);
+    // As if the process had ended before it marked what it had written.
+    await store.query('update alerts set published_at = null where event_id = any($1)', [ids]);
+    expect((await publish([])).count).toBe(1);
+    expect(await positions.ends(topics.staffAlerts)).toEqual(new Map([[0, 1]]));
+  } finally {
+    await writer.close();
+  }
 });

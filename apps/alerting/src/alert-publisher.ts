@@ -10,13 +10,13 @@ import {
   type PartitionWriter,
   type TopicNames,
 } from '#libs/kafka-log';
-import { alertEventRecord, alertIdIn, staffAlertRecord } from './alert-records.js';
+import { alertEventRecord, alertIdIn, staffAlertRecord, waitingSinceMs } from './alert-records.js';
 
 /** The most alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
 /** The partitions whose alerts are published at the same time. Each takes a connection to Postgres. */
 const AT_A_TIME = 4;
-/** The most that the clocks of the processes that raise and write an alert may differ. */
+/** The most that the clock of the service that hands a conversation off may be ahead of the brokers' clock. */
 const CLOCK_SKEW_MS = 600_000;
 
 export interface AlertPublisherDependencies {
@@ -150,10 +150,14 @@ export class AlertPublisher {
     }
   }
 
-  /** Reads on in the topic, from the time of the earliest of these alerts on. Ids that were found before are kept. */
+  /**
+   * Reads on in the topic, from the time since which the conversations of these alerts wait. Their alerts were written
+   * later by the brokers' clock, also if the clock of the process that raised them was ahead. Ids that were found
+   * before are kept.
+   */
   async #readWritten(partition: number, alerts: readonly UnpublishedAlert[], written: WrittenAlerts): Promise<void> {
     const { connection, positions, topics } = this.use;
-    const sinceMs = Math.min(...alerts.map(({ raisedAtMs }) => raisedAtMs)) - CLOCK_SKEW_MS;
+    const sinceMs = Math.min(...alerts.map(waitingSinceMs)) - CLOCK_SKEW_MS;
     if (sinceMs < written.sinceMs) {
       written.next = (await positions.endsBefore(topics.staffAlerts, sinceMs)).get(partition) ?? 0;
       written.sinceMs = sinceMs;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EventId } from '#libs/domain';
+import type { AlertData, EventId } from '#libs/domain';
 import type { UnpublishedAlert } from '#libs/postgres';
 import { inboxRecord, type NewRecord } from '#libs/kafka-log';
 
@@ -37,6 +37,12 @@ export function staffAlertRecord(alert: UnpublishedAlert): Omit<NewRecord, 'topi
     raised_at: new Date(raisedAtMs).toISOString(),
   });
   return { key: orgId, value: Buffer.from(`${head.slice(0, -1)},"data":${dataJson}}`) };
+}
+
+/** Returns the time since which the alert's conversation waits, to the second. It is not of the alerting process' clock. */
+export function waitingSinceMs({ raisedAtMs, dataJson }: UnpublishedAlert): number {
+  const { conversation } = JSON.parse(dataJson) as Pick<AlertData, 'conversation'>;
+  return raisedAtMs - conversation.waited_seconds * 1_000;
 }
 
 /** Returns the id of the alert in a record of the staff alerts; `undefined` if the record holds no alert. */

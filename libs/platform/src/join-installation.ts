@@ -72,12 +72,14 @@ export async function joinInstallation(parts: InstallationParts, wait: StartStep
 }
 
 /** Logs the operator's choices for topics; they do not stop a start. */
-function reportTopics({ risks, longer, grown, brokers }: EnsuredTopics, { kafka, logger }: InstallationParts): void {
+function reportTopics(ensured: EnsuredTopics, { kafka, logger }: InstallationParts): void {
+  const { risks, longer, unaltered, grown, brokers } = ensured;
   kafka.metrics.set('gapless_topics_at_risk', {}, risks.length);
   for (const risk of new Set(risks.map((each) => each.risk))) {
     const of = risks.filter((each) => each.risk === risk).map(({ topic }) => topic);
     logger.warn({ risk, topics: of }, 'topics.at_risk');
   }
+  for (const { topic, risk } of unaltered) logger.warn({ topic, risk }, 'topics.not_altered');
   for (const { topic, retentionMs, plannedMs } of longer) {
     logger.info({ topic, retention_ms: retentionMs, planned_ms: plannedMs }, 'topics.kept_longer');
   }

@@ -18,6 +18,7 @@ export interface ConsumerGroup {
   /** Decides where kafkajs fetches; each assignment has its own. */
   readonly offsetManager: unknown;
   readonly seekOffset: { clear(): void };
+  readonly cluster: { refreshMetadata(): Promise<void> };
   readonly retrier: (act: (bail: (error: unknown) => void) => Promise<void>) => Promise<void>;
   maxWaitTime: number;
   minBytes: number;

@@ -27,7 +27,7 @@ class RecordTooLargeError extends Error {
  * large one does not block the others. Calls wait for no timer, unless the appender is set to gather. An append too
  * large for one request is sent in several, one after the other; an ingest request is never that large. The broker
  * recognizes records that are sent again after a fault. A rejected append may have written some of its records. A
- * partition that refuses records blocks only the appends that have records for it.
+ * partition that refuses records delays only those, and their appends: the other records of an append are sent before.
  */
 export class Appender {
   readonly #sender: RecordSender;
@@ -103,10 +103,11 @@ export class Appender {
       if (batch.length > 0 && (bytes >= PRODUCE_BYTES || records >= PRODUCE_RECORDS)) break;
       if (batch.length > 0 && bytes + next.bytes > REQUEST_BYTES) break;
       this.#waiting.take();
-      if (this.#refused.takes(next, (record) => this.#sender.placeOf(record))) continue;
-      bytes += next.bytes;
-      records += next.records.length;
-      batch.push(next);
+      const append = this.#refused.takeFrom(next, (record) => this.#sender.placeOf(record));
+      if (append === null) continue;
+      bytes += append.bytes;
+      records += append.records.length;
+      batch.push(append);
     }
     return { batch, bytes };
   }

@@ -12,6 +12,7 @@ let refusing: Set<number>;
 let stored: string[][];
 /** The partitions of each request. */
 let requests: number[][];
+let logged: string[];
 let appender: Appender;
 
 /** A producer of kafkajs whose partitions refuse records as the test sets it. */
@@ -50,7 +51,10 @@ beforeEach(() => {
   stored = [[], [], []];
   requests = [];
   const kafka = { producer: aProducer } as unknown as Kafka;
-  const logger = createLogger('silent', 'test');
+  logged = [];
+  const logger = createLogger('info', 'test', {
+    write: (line) => logged.push((JSON.parse(line) as { msg: string }).msg),
+  });
   appender = new Appender(new KafkaConnection({ brokers: [], clientId: 'test', logger, kafka }), { retries: 4 });
 });
 
@@ -103,4 +107,27 @@ it('rejects soon once a partition has refused for long', async () => {
   await expect(append([1, 'b'])).rejects.toThrow();
   expect(requests).toHaveLength(before + 1);
   expect(stored).toEqual([[], [], []]);
+});
+
+it('keeps each partition that refuses apart when one append has records for two of them', async () => {
+  refusing.add(2);
+  await expect(append([2, 'a'])).rejects.toThrow();
+  await expect(append([1, 'x'], [2, 'y'])).rejects.toMatchObject({ type: 'NOT_ENOUGH_REPLICAS' });
+  expect(logged).toEqual(['partition.refuses_records', 'partition.refuses_records']);
+  const before = requests.length;
+  await expect(append([2, 'z'])).rejects.toThrow();
+  expect(requests.slice(before)).toEqual([[2]]);
+});
+
+it('appends what others take before a partition takes the rest, in the order of the calls at each partition', async () => {
+  const first = append([1, 'a']);
+  await delay(10);
+  let isSettled = false;
+  const second = append([1, 'b'], [2, 'b']).finally(() => (isSettled = true));
+  await append([2, 'c']);
+  expect(stored).toEqual([[], [], ['b', 'c']]);
+  expect(isSettled).toBe(false);
+  refusing.clear();
+  await Promise.all([first, second]);
+  expect(stored).toEqual([[], ['a', 'b'], ['b', 'c']]);
 });

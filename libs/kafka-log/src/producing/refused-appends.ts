@@ -17,12 +17,16 @@ export interface Append {
 interface Line {
   readonly topic: string;
   readonly partition: number;
+  /** They have records for this partition only. */
   readonly waiting: Append[];
   /** How often in a row the partition has refused. */
   refusals: number;
   /** When it is tried again, in milliseconds of the monotonic clock. */
   dueAt: number;
 }
+
+/** Records of an append by the lines that take them. */
+type Taken = Map<Line, NewRecord[]>;
 
 /** As kafkajs waits between its retries. */
 const FIRST_WAIT_MS = 100;
@@ -46,23 +50,30 @@ export class RefusedAppends {
     this.#sender = new RecordSender(connection, retries);
   }
 
-  /** Takes the append if one of its partitions refused records just now. @returns whether it was taken */
-  takes(append: Append, placeOf: (record: NewRecord) => string | undefined): boolean {
-    if (this.#lines.size === 0) return false;
-    for (const record of append.records) {
+  /**
+   * Takes the records of partitions that refused records just now.
+   * @returns the append of its other records; `null` if there are none
+   */
+  takeFrom(append: Append, placeOf: (record: NewRecord) => string | undefined): Append | null {
+    if (this.#lines.size === 0) return append;
+    const taken: Taken = new Map();
+    const others = append.records.filter((record) => {
       const line = this.#lines.get(placeOf(record) ?? '');
-      if (line === undefined) continue;
-      this.#wait(line, append);
-      return true;
-    }
-    return false;
+      if (line !== undefined) take(taken, line, record);
+      return line === undefined;
+    });
+    return taken.size === 0 ? append : this.#wait(append, taken, others);
   }
 
   /** Settles an append that was sent: takes its refused records, or resolves it if there are none. */
   settle(append: Append, refused: Refused): void {
-    const rest = restOf(append, refused);
-    if (rest === null) append.resolve();
-    else this.#wait(this.#lineOf(rest.refusal), rest.append);
+    const taken: Taken = new Map();
+    for (const record of refused.size === 0 ? [] : append.records) {
+      const refusal = refused.get(record);
+      if (refusal !== undefined) take(taken, this.#lineOf(refusal), record);
+    }
+    if (taken.size === 0) append.resolve();
+    else this.#wait(append, taken, []);
   }
 
   /** Resolves once no append waits. */
@@ -71,9 +82,12 @@ export class RefusedAppends {
     await this.#sender.disconnect();
   }
 
-  #wait(line: Line, append: Append): void {
-    line.waiting.push(append);
+  /** Lets the taken records wait in their lines. @returns the append of the others; `null` if there are none */
+  #wait(append: Append, taken: Taken, others: readonly NewRecord[]): Append | null {
+    const ends = endsTogether(append, taken.size + Math.min(others.length, 1));
+    for (const [line, records] of taken) line.waiting.push({ ...ends, records, bytes: bytesOf(records) });
     this.#sending ??= this.#sendAll();
+    return others.length === 0 ? null : { ...ends, records: others, bytes: bytesOf(others) };
   }
 
   #lineOf({ topic, partition, error }: Refusal): Line {
@@ -128,18 +142,15 @@ export class RefusedAppends {
       return;
     }
     const again: Append[] = [];
-    let lastRefusal: Refusal | undefined;
     for (const append of batch) {
-      const rest = restOf(append, refused);
-      if (rest === null) append.resolve();
-      else if (this.#lineOf(rest.refusal) === line) {
-        again.push(rest.append);
-        lastRefusal = rest.refusal;
-      } else this.#wait(this.#lineOf(rest.refusal), rest.append);
+      const records = append.records.filter((record) => refused.has(record));
+      if (records.length === 0) append.resolve();
+      else again.push({ ...append, records, bytes: bytesOf(records) });
     }
     line.waiting.unshift(...again);
-    if (lastRefusal === undefined) this.#hasTaken(line);
-    else this.#hasRefusedAgain(line, lastRefusal);
+    const [refusal] = refused.values();
+    if (refusal === undefined) this.#hasTaken(line);
+    else this.#hasRefusedAgain(line, refusal);
   }
 
   #hasTaken(line: Line): void {
@@ -170,21 +181,31 @@ function takeBatch(line: Line): readonly Append[] {
   return line.waiting.splice(0, count);
 }
 
-/**
- * Returns the refused records of an append, as an append to the same partitions, and why the first was refused; `null` if
- * none was.
- */
-function restOf(append: Append, refused: Refused): { readonly append: Append; readonly refusal: Refusal } | null {
-  if (refused.size === 0) return null;
-  const records: NewRecord[] = [];
-  let first: Refusal | undefined;
-  for (const record of append.records) {
-    const refusal = refused.get(record);
-    if (refusal === undefined) continue;
-    first ??= refusal;
-    records.push({ ...record, partition: refusal.partition });
-  }
-  if (first === undefined) return null;
-  const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
-  return { append: { ...append, records, bytes }, refusal: first };
+function take(taken: Taken, line: Line, record: NewRecord): void {
+  const placed = { ...record, partition: line.partition };
+  const records = taken.get(line);
+  if (records === undefined) taken.set(line, [placed]);
+  else records.push(placed);
+}
+
+/** Settles an append once all of its parts are settled. It is rejected with the first error. */
+function endsTogether(append: Append, parts: number): Pick<Append, 'resolve' | 'reject'> {
+  const errors: unknown[] = [];
+  let open = parts;
+  const end = () => {
+    if (--open > 0) return;
+    if (errors.length === 0) append.resolve();
+    else append.reject(errors[0]);
+  };
+  return {
+    resolve: end,
+    reject: (error) => {
+      errors.push(error);
+      end();
+    },
+  };
+}
+
+function bytesOf(records: readonly NewRecord[]): number {
+  return records.reduce((sum, record) => sum + recordBytes(record), 0);
 }

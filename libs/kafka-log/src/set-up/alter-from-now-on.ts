@@ -26,7 +26,7 @@ export function isToAlter(plan: TopicPlan, topics: Described): boolean {
 /**
  * Makes the brokers unpack the new records of existing topics, and stamp them with their own time. Brokers refuse a
  * producer's time that is more than an hour ahead of their clock.
- * @returns whether a topic was altered. If the brokers refuse, the check of the settings reports what must be altered.
+ * @returns whether a topic was altered. If the brokers refuse, `ensureTopics` reports what must be altered.
  */
 export async function alterFromNowOn(admin: Admin, plans: readonly TopicPlan[], topics: Described): Promise<boolean> {
   const resources = plans.flatMap((plan) => {

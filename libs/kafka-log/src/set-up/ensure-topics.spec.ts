@@ -141,6 +141,22 @@ describe('topics on brokers that have just started, or are busy', () => {
     );
   });
 
+  it('are reported when the brokers refuse to stamp their records, each with the command', async () => {
+    const refuses = new BusyBroker('alterConfigs', LASTING_KAFKA_ERRORS[1]!, Infinity);
+    expect((await ensureTopics(refuses.admin, plans)).unaltered).toEqual([]);
+    for (const topic of ['t.attempts.v1', 't.staff-alerts.v1']) {
+      const made = refuses.topics.get(topic)!;
+      const configEntries = made.configEntries.filter(({ name }) => name !== 'message.timestamp.type');
+      configEntries.push({ name: 'message.timestamp.type', value: 'CreateTime' });
+      refuses.topics.set(topic, { ...made, configEntries });
+    }
+    const { unaltered } = await ensureTopics(refuses.admin, plans);
+    expect(unaltered.map(({ topic }) => topic)).toEqual(['t.attempts.v1', 't.staff-alerts.v1']);
+    expect(unaltered[0]!.risk).toMatch(
+      /^has message\.timestamp\.type=CreateTime.* run: kafka-configs\.sh .* --entity-name t\.attempts\.v1 --add-config message\.timestamp\.type=LogAppendTime$/,
+    );
+  });
+
   it('are given up when nothing helps for too long, and the error says what was waited for', async () => {
     const broker = new BusyBroker('fetchTopicOffsets', PASSING_KAFKA_ERRORS[0]!, Infinity);
     await expect(ensureTopics(broker.admin, plans, { limitMs: 150 })).rejects.toThrow(

@@ -6,7 +6,17 @@ import { alterFromNowOn, isToAlter } from './alter-from-now-on.js';
 import { alterTopics } from './alter-topics.js';
 import { describeTopics, findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
-import { configOf, JUDGED_SETTINGS, judgeTopic, misfitText, type FoundTopic } from './judge-topic.js';
+import {
+  alterText,
+  APPEND_TIME,
+  configOf,
+  CREATE_TIME,
+  JUDGED_SETTINGS,
+  judgeTopic,
+  misfitText,
+  TIMESTAMP_TYPE,
+  type FoundTopic,
+} from './judge-topic.js';
 import type { TopicPlan } from '../topics/topics.js';
 
 /** A topic does not match the settings. An operator must decide which of the two is right. */
@@ -24,7 +34,7 @@ export class TopicMismatchError extends OperatorError {
 /** How to wait for brokers that are not ready yet, and how to report it. */
 export type WaitForTopics = Partial<Pick<StartStepOptions, 'onWait' | 'signal' | 'limitMs'>>;
 
-/** A topic with accepted settings that can lose acknowledged events when brokers are lost. */
+/** A topic with settings that are accepted although they have a risk. */
 export interface TopicRisk {
   readonly topic: string;
   readonly risk: string;
@@ -41,6 +51,8 @@ export interface LongerTopic {
 export interface EnsuredTopics {
   readonly risks: readonly TopicRisk[];
   readonly longer: readonly LongerTopic[];
+  /** Topics whose records have the times of their producers, because the brokers let nobody alter that. */
+  readonly unaltered: readonly TopicRisk[];
   /** Topics that have more partitions than the installation, with an operator's consent. */
   readonly grown: readonly string[];
   readonly brokers: number;
@@ -89,7 +101,7 @@ export async function ensureTopics(
   const { mismatches, risks, longer } = judgeTopics(plans, { topics, brokers }, accepted);
   if (mismatches.length > 0) throw new TopicMismatchError(mismatches);
   const grown = plans.filter(({ topic, partitions }) => (topics.get(topic) ?? MISSING).partitions > partitions);
-  return { risks, longer, grown: grown.map(({ topic }) => topic), brokers };
+  return { risks, longer, unaltered: unalteredTopics(plans, topics), grown: grown.map(({ topic }) => topic), brokers };
 }
 
 /**
@@ -142,6 +154,18 @@ function judgeTopics(
       retentionMs === null ? [] : [{ topic, retentionMs, plannedMs }],
     ),
   };
+}
+
+function unalteredTopics(plans: readonly TopicPlan[], topics: FoundTopics['topics']): readonly TopicRisk[] {
+  const reason =
+    `has ${TIMESTAMP_TYPE}=${CREATE_TIME}, and the brokers refused to alter that: ` +
+    'a process whose clock is more than an hour ahead cannot write to it';
+  return plans
+    .filter((plan) => isToAlter(plan, topics))
+    .map(({ topic }) => ({
+      topic,
+      risk: `${reason}; ${alterText(topic, { name: TIMESTAMP_TYPE, value: APPEND_TIME })}`,
+    }));
 }
 
 /** Stands for a topic whose settings the brokers do not report. */

@@ -165,11 +165,15 @@ export function judgeTopic(plan: TopicPlan, found: FoundTopic, around: TopicSurr
   };
 }
 
+/** Returns the command that alters a setting, for an operator. */
+export function alterText(topic: string, { name, value }: NonNullable<TopicMisfit['alter']>): string {
+  return (
+    'run: kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics ' +
+    `--entity-name ${topic} --add-config ${name}=${value}`
+  );
+}
+
 /** Describes a misfit for an operator, with the command that corrects it. */
 export function misfitText(topic: string, { reason, alter }: TopicMisfit): string {
-  if (alter === null) return `${topic} ${reason}`;
-  return (
-    `${topic} ${reason}; run: kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics ` +
-    `--entity-name ${topic} --add-config ${alter.name}=${alter.value}`
-  );
+  return `${topic} ${reason}${alter === null ? '' : `; ${alterText(topic, alter)}`}`;
 }

@@ -63,7 +63,7 @@ export function keepFailedFetchesApart(): void {
       if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
       failing.set(this, known);
       const ofGroup = watches.of(this.groupId);
-      return batches.filter((batch) => {
+      const readable = batches.filter((batch) => {
         const { topic, partition, fetchedOffset } = batch;
         const error = errorOf(batch);
         if (error === undefined) {
@@ -75,6 +75,9 @@ export function keepFailedFetchesApart(): void {
         for (const watch of ofGroup) watch.failed(topic, partition, Number(fetchedOffset), error);
         return false;
       });
+      // A broker whose disk failed answers so for as long as it is asked, also once another one leads the partition.
+      if (readable.length < batches.length) void this.cluster.refreshMetadata().catch(() => undefined);
+      return readable;
     };
   });
 }
