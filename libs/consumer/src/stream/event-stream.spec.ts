@@ -200,6 +200,21 @@ describe('the stream of an organization', () => {
     expect(errors.length).toBeGreaterThan(0);
   });
 
+  it('waits as long as Retry-After says, for its cursor and for the feed', async () => {
+    // Longer than the first back-off.
+    const busy = new ApiError('unavailable', 429, 'rate_limited', '', [], { retryAfterMs: 700 });
+    let refusals = 1;
+    const load = () => (refusals-- > 0 ? Promise.reject(busy) : Promise.resolve(undefined));
+    feed.failures.push(busy);
+    feed.growTo(1);
+    const begunMs = performance.now();
+    run(aStream({ cursor: { load, save: () => Promise.resolve() } }));
+    await untilHandled(1);
+    // A timer may end a moment early.
+    expect(performance.now() - begunMs).toBeGreaterThan(1_390);
+    expect(errors).toEqual([busy, busy]);
+  });
+
   it('ends when the feed refuses its key', async () => {
     feed.failures.push(new ApiError('refused', 401, 'invalid_api_key', ''));
     await expect(aStream().run(new AbortController().signal)).rejects.toMatchObject({ code: 'invalid_api_key' });

@@ -247,7 +247,7 @@ export class EventStream<Transaction> {
         if (isAborted(signal)) return;
         this.#throwIfFinal(error);
         this.#onError(error);
-        restUntilMs = performance.now() + backOffMs(++failures, randomFraction());
+        restUntilMs = performance.now() + retryWaitMs(error, ++failures);
       }
     }
   }
@@ -292,7 +292,10 @@ export class EventStream<Transaction> {
     buffer.skipMissing(page.oldestSeq);
   }
 
-  /** Calls `act` again with back-off until it succeeds; returns `undefined` when aborted before that. */
+  /**
+   * Calls `act` again, as `Retry-After` says or with back-off, until it succeeds.
+   * @returns `undefined` when aborted before that
+   */
   async #untilDone<T>(act: () => Promise<T>, signal: AbortSignal, event?: GaplessEvent): Promise<T | undefined> {
     for (let failures = 1; ; failures++) {
       try {
@@ -302,7 +305,7 @@ export class EventStream<Transaction> {
         // An error of the handler is always retried.
         if (event === undefined) this.#throwIfFinal(error);
         this.#onError(error, event);
-        await delay(backOffMs(failures, randomFraction()), undefined, { signal }).catch(() => undefined);
+        await delay(retryWaitMs(error, failures), undefined, { signal }).catch(() => undefined);
         if (isAborted(signal)) return undefined;
       }
     }
@@ -312,6 +315,12 @@ export class EventStream<Transaction> {
     if (error instanceof FeedPrunedError || error instanceof WrongOrganizationError) throw error;
     if (error instanceof ApiError && error.kind === 'refused') throw error;
   }
+}
+
+/** Returns the wait after the nth failure in a row, milliseconds: as long as the service asks for, and the back-off at least. */
+function retryWaitMs(error: unknown, failures: number): number {
+  const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(askedMs, backOffMs(failures, randomFraction()));
 }
 
 /** A function, because the compiler would assume that `aborted` stays the same across an `await`. */
