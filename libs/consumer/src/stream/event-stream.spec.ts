@@ -232,6 +232,16 @@ describe('the stream of an organization', () => {
     expect(gaps).toEqual([3]);
   });
 
+  it.each([true, false])('reports lost events if it has stored 0: %s', async (hasStored) => {
+    if (hasStored) await cursor.save(0);
+    feed.growTo(9);
+    feed.pruneBelow(7);
+    const lost: number[] = [];
+    run(aStream({ onPruned: ({ since }) => void lost.push(since) }));
+    await untilHandled(3);
+    expect(lost).toEqual(hasStored ? [0] : []);
+  });
+
   it('refuses events of another organization', () => {
     expect(() => {
       aStream().push(anEvent(1, OTHER_ORG));

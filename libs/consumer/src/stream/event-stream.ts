@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
-import { checkPruned, FeedPrunedError, startingSeq, type FeedStart, type OnPruned } from '../feed/feed-start.js';
+import {
+  checkPruned,
+  FeedPrunedError,
+  startingPoint,
+  type FeedStart,
+  type OnPruned,
+  type StartingPoint,
+} from '../feed/feed-start.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
 import { ResetWatch } from '../feed/reset-watch.js';
 import { saveAtStop } from '../feed/save-at-stop.js';
@@ -94,6 +101,7 @@ export class EventStream<Transaction> {
   readonly #onReady: (position: number) => void;
   readonly #onGap: (after: number) => void;
   #buffer: SequenceBuffer<Held> | undefined;
+  #begun: StartingPoint = { seq: 0, isStored: false };
   #behindSinceMs: number | undefined;
 
   constructor(options: EventStreamOptions<Transaction>) {
@@ -157,13 +165,14 @@ export class EventStream<Transaction> {
   /** Returns the buffer, starting at the stored position; `undefined` when aborted before the position is known. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
     const { cursor, startAt = 'beginning' } = this.#options;
-    const start = () => startingSeq(this.#feed, cursor, startAt, { signal, retries: 0 });
-    const position = await this.#untilDone(start, signal);
-    if (position === undefined) return undefined;
-    const buffer = new SequenceBuffer<Held>(position, this.#capacity);
+    const start = () => startingPoint(this.#feed, cursor, startAt, { signal, retries: 0 });
+    const begun = await this.#untilDone(start, signal);
+    if (begun === undefined) return undefined;
+    const buffer = new SequenceBuffer<Held>(begun.seq, this.#capacity);
+    this.#begun = begun;
     this.#buffer = buffer;
     for (const event of this.#pushed.splice(0)) this.#takePushed(buffer, event);
-    this.#onReady(position);
+    this.#onReady(begun.seq);
     return buffer;
   }
 
@@ -288,7 +297,7 @@ export class EventStream<Transaction> {
   async #skipPruned(buffer: SequenceBuffer<Held>, page: FeedPage, signal: AbortSignal): Promise<void> {
     while (buffer.ready > 0 && !signal.aborted) await this.#toRead.wait(this.#pace.patienceMs, signal);
     if (signal.aborted || page.oldestSeq <= buffer.frontier + 1) return;
-    checkPruned(buffer.frontier, page, this.#options.onPruned);
+    checkPruned(buffer.frontier, this.#begun, page, this.#options.onPruned);
     buffer.skipMissing(page.oldestSeq);
   }
 
