@@ -109,3 +109,22 @@ describe('a long poll', () => {
     expect(orgHead.watches.size).toBe(0);
   });
 });
+
+describe('a reader that follows the feed', () => {
+  it('ends after the page when its watch is closed, also while it catches up', async () => {
+    head = 1_000;
+    const read = ({ since }: FeedQuery) => {
+      const nextSeq = (since + 1) as Seq;
+      const bounds = { oldestSeq: 1 as Seq, headSeq: head as Seq };
+      return Promise.resolve(new FeedPage({ ...bounds, count: 1, nextSeq, envelopes: '', marks: () => [] }));
+    };
+    const { signal } = new AbortController();
+    let pages = 0;
+    for await (const page of follower.follow(ORG, { since: 0 as Seq, limit: 1 }, read, 10_000, signal)) {
+      expect(page).toMatchObject({ isEmpty: false });
+      if (++pages === 3) for (const watch of [...orgHead.watches]) watch.close();
+    }
+    expect(pages).toBe(3);
+    expect(orgHead.watches.size).toBe(0);
+  });
+});

@@ -99,7 +99,8 @@ export class FeedFollower {
     if (signal.aborted) end();
     let nextBeatMs = this.clock.now() + idleMs;
     try {
-      for (let query = asked; !signal.aborted;) {
+      // Also while it catches up, it is not to keep a process that ends.
+      for (let query = asked; !watch.isClosed;) {
         watch.reset();
         const page = await read(query);
         query = { ...query, since: positionAfter(query, page) };
