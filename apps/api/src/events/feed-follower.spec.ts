@@ -12,12 +12,14 @@ const inForce = () => Promise.resolve(true);
 
 let head: number;
 let asked: FeedQuery[];
+let boundsRead: number;
 let orgHead: OrgHead;
 let follower: FeedFollower;
 
 beforeEach(() => {
   head = 5;
   asked = [];
+  boundsRead = 0;
   orgHead = new OrgHead();
   const bounds = (): FeedBounds => ({ oldestSeq: 1 as Seq, headSeq: head as Seq });
   const reads = {
@@ -26,7 +28,10 @@ beforeEach(() => {
       const count = Math.max(0, head - query.since);
       return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, envelopes: '', marks: () => [] }));
     },
-    bounds: () => Promise.resolve(bounds()),
+    bounds: () => {
+      boundsRead++;
+      return Promise.resolve(bounds());
+    },
   } as unknown as SharedReads;
   const heads = {
     watch: (_org: OrgId, after: Seq) => {
@@ -107,6 +112,7 @@ describe('a long poll', () => {
     gone.abort();
     expect(await waiting).toMatchObject({ isEmpty: true });
     expect(orgHead.watches.size).toBe(0);
+    expect(boundsRead).toBe(0);
   });
 });
 
