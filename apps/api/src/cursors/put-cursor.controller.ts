@@ -31,6 +31,8 @@ export class PutCursorController {
     @Actor() actor: AuditActor,
   ) {
     const limit = this.config.maxCursorsPerOrg;
+    // Read before the move, so that a failure is answered before anything has changed.
+    const bounds = await this.reads.bounds(orgId);
     const moved = await this.cursors.by(actor).move(orgId, {
       name,
       seq: body.seq as Seq,
@@ -40,7 +42,7 @@ export class PutCursorController {
     });
     switch (moved.kind) {
       case 'set':
-        return { data: cursorJson(moved.cursor, await this.reads.bounds(orgId)) };
+        return { data: cursorJson(moved.cursor, bounds) };
       case 'conflict':
         throw new GaplessError(
           'cursor_conflict',

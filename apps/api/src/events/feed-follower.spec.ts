@@ -12,12 +12,14 @@ const inForce = () => Promise.resolve(true);
 
 let head: number;
 let asked: FeedQuery[];
+let boundsRead: number;
 let orgHead: OrgHead;
 let follower: FeedFollower;
 
 beforeEach(() => {
   head = 5;
   asked = [];
+  boundsRead = 0;
   orgHead = new OrgHead();
   const bounds = (): FeedBounds => ({ oldestSeq: 1 as Seq, headSeq: head as Seq });
   const reads = {
@@ -26,7 +28,10 @@ beforeEach(() => {
       const count = Math.max(0, head - query.since);
       return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, envelopes: '', marks: () => [] }));
     },
-    bounds: () => Promise.resolve(bounds()),
+    bounds: () => {
+      boundsRead++;
+      return Promise.resolve(bounds());
+    },
   } as unknown as SharedReads;
   const heads = {
     watch: (_org: OrgId, after: Seq) => {
@@ -106,6 +111,26 @@ describe('a long poll', () => {
     const waiting = poll(5, 10_000, inForce, gone.signal);
     gone.abort();
     expect(await waiting).toMatchObject({ isEmpty: true });
+    expect(orgHead.watches.size).toBe(0);
+    expect(boundsRead).toBe(0);
+  });
+});
+
+describe('a reader that follows the feed', () => {
+  it('ends after the page when its watch is closed, also while it catches up', async () => {
+    head = 1_000;
+    const read = ({ since }: FeedQuery) => {
+      const nextSeq = (since + 1) as Seq;
+      const bounds = { oldestSeq: 1 as Seq, headSeq: head as Seq };
+      return Promise.resolve(new FeedPage({ ...bounds, count: 1, nextSeq, envelopes: '', marks: () => [] }));
+    };
+    const { signal } = new AbortController();
+    let pages = 0;
+    for await (const page of follower.follow(ORG, { since: 0 as Seq, limit: 1 }, read, 10_000, signal)) {
+      expect(page).toMatchObject({ isEmpty: false });
+      if (++pages === 3) for (const watch of [...orgHead.watches]) watch.close();
+    }
+    expect(pages).toBe(3);
     expect(orgHead.watches.size).toBe(0);
   });
 });

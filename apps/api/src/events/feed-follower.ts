@@ -52,7 +52,7 @@ export class FeedFollower {
       let query = asked;
       const read = async (): Promise<FeedPage> => {
         watch.reset();
-        const page = await this.reads.page(orgId, query);
+        const page = await this.reads.page(orgId, query, signal);
         query = { ...query, since: positionAfter(query, page) };
         watch.seen(query.since, page.headSeq);
         return page;
@@ -72,6 +72,8 @@ export class FeedFollower {
         if (!(await isInForce())) return emptyPage(before, await this.reads.bounds(orgId));
         if (page !== undefined && (waited === 'timeout' || !page.isEmpty)) return page;
       }
+      // Nobody waits for the answer.
+      if (signal.aborted) return emptyPage(query, { oldestSeq: query.since, headSeq: query.since });
       return emptyPage(query, await this.reads.bounds(orgId));
     } finally {
       signal.removeEventListener('abort', end);
@@ -99,7 +101,8 @@ export class FeedFollower {
     if (signal.aborted) end();
     let nextBeatMs = this.clock.now() + idleMs;
     try {
-      for (let query = asked; !signal.aborted;) {
+      // Also while it catches up, it is not to keep a process that ends.
+      for (let query = asked; !watch.isClosed;) {
         watch.reset();
         const page = await read(query);
         query = { ...query, since: positionAfter(query, page) };

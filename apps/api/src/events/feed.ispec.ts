@@ -475,6 +475,33 @@ describe('the feed', () => {
       expect((await waiting).status).toBe(200);
     });
 
+    it('lets its process end while it catches up with a client that reads slowly', async () => {
+      const other = await gapless.start([ApiModule], { http: apiHttp });
+      const org = await anOrgWith();
+      const megabyte = JSON.stringify({ text: 'x'.repeat(1024 ** 2) });
+      // More than the kernel takes of a connection.
+      for (let event = 0; event < 32; event++) await org.feed({ dataJson: megabyte });
+      const headers = { accept: 'text/event-stream', 'last-event-id': '0', 'x-api-key': await org.key() };
+      const response = await fetch(`${other.url}/api/v1/external/events`, { headers });
+      let text = '';
+      const reading = (async () => {
+        for await (const chunk of stream(response)) {
+          text += Buffer.from(chunk).toString();
+          await delay(50);
+        }
+      })();
+      await eventually(() => {
+        expect(text).toContain('"seq":1');
+      });
+      const stoppedMs = performance.now();
+      await other.stop();
+      expect(performance.now() - stoppedMs).toBeLessThan(10_000);
+      await reading;
+      // Its last event is whole.
+      expect(text).toMatch(/\n\n$/);
+      expect(text).not.toContain('"seq":32');
+    });
+
     it('lets its process end when somebody is connected who asks for nothing', async () => {
       const other = await gapless.start([ApiModule], { http: apiHttp });
       const { hostname, port } = new URL(other.url);

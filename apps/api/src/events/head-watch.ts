@@ -50,6 +50,11 @@ export class HeadWatch {
     private readonly end: () => void,
   ) {}
 
+  /** Whether the reader is to end: it has left, or the process ends. */
+  get isClosed(): boolean {
+    return !this.head.watches.has(this);
+  }
+
   /** Whether a read would find nothing that the reader has not seen. */
   get isAtHead(): boolean {
     return this.head.isAt(this.after) && this.hearsAll();
@@ -69,7 +74,7 @@ export class HeadWatch {
 
   /** Waits until the head has moved since the last `reset`, for at most `ms`. Closing the watch ends the wait. */
   wait(ms: number): Promise<Waited> {
-    if (!this.head.watches.has(this)) return Promise.resolve('ended');
+    if (this.isClosed) return Promise.resolve('ended');
     if (this.takeCheck()) return Promise.resolve('check');
     if (this.#isMoved) return Promise.resolve('moved');
     return new Promise((resolve) => {

@@ -62,7 +62,7 @@ export class ReadFeedController {
     }
     const page =
       waitSeconds === 0
-        ? await this.reads.page(orgId, query)
+        ? await this.reads.page(orgId, query, untilClosed(reply))
         : await this.follower.pageWhenThere(orgId, query, waitSeconds * 1_000, untilClosed(reply), () =>
             this.authenticator.isInForce(request),
           );

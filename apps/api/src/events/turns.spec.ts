@@ -40,6 +40,25 @@ describe('turns', () => {
     expect(await Promise.all(results)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1']);
   });
 
+  it('pass over those who have left the line', async () => {
+    const began: string[] = [];
+    const turns = new Turns<string>(1);
+    const acts = ['first', 'leaves', 'last', 'has left'].map((name) => anAct(began, name));
+    const [left, reason] = [new AbortController(), new Error('left')];
+    const [first, leaves, last] = acts.slice(0, 3).map(({ act }, index) => {
+      return turns.of('a', act, index === 1 ? left.signal : new AbortController().signal);
+    });
+    expect(turns.waiting('a')).toBe(2);
+    left.abort(reason);
+    await expect(leaves).rejects.toBe(reason);
+    expect(turns.waiting('a')).toBe(1);
+    await expect(turns.of('a', acts[3]!.act, left.signal)).rejects.toBe(reason);
+    for (const { end } of acts) end();
+    expect(await Promise.all([first, last])).toEqual(['first', 'last']);
+    expect(began).toEqual(['first', 'last']);
+    expect(turns.waiting('a')).toBe(0);
+  });
+
   it('go on after a failure', async () => {
     const began: string[] = [];
     const turns = new Turns<string>(1);

@@ -55,13 +55,13 @@ export class PollEvents {
     });
   }
 
-  async #poll({ orgId, verbatim }: Exchange, params: PollParams) {
+  async #poll({ orgId, verbatim, signal }: Exchange, params: PollParams) {
     const { query: selection, filter, since, isTruncated, isNew } = await this.subscriptions.begin(orgId, params);
     if (isNew) return this.#result([], this.cursors.at(orgId, since), { truncated: false, hasMore: false });
     const limit = Math.min(params.maxEvents ?? DEFAULT_EVENTS, MAX_EVENTS);
     // A filter may leave out most of a page, so it looks through a whole one.
     const query = { ...selection, since, limit: filter === null ? limit : MAX_EVENTS, maxBytes: PAGE_BYTES };
-    const page = await this.reads.page(orgId, query);
+    const page = await this.reads.page(orgId, query, signal);
     const { items, isCut } = await this.#select(filter, page.items, limit);
     const last = items.at(-1);
     return this.#result(

@@ -21,30 +21,44 @@ export class FeedPrunedError extends Error {
 /** Called for events that retention removed. Without it, reading ends with a FeedPrunedError. */
 export type OnPruned = (error: FeedPrunedError) => void;
 
-/** Returns the seq after which to read: the cursor's, or the start's if the cursor holds none. */
-export async function startingSeq(
+/** Where a reader begins. */
+export interface StartingPoint {
+  /** The seq after which to read. */
+  readonly seq: number;
+  /** Whether it is the position of the cursor. */
+  readonly isStored: boolean;
+}
+
+/** Returns where to begin: at the position of the cursor, or at the start if the cursor holds none. */
+export async function startingPoint(
   feed: Feed,
   cursor: Cursor,
   start: FeedStart,
   request: FeedRequestOptions,
-): Promise<number> {
+): Promise<StartingPoint> {
   const seq = await cursor.load(request);
-  if (seq !== undefined) return seq;
-  if (typeof start === 'number') return start;
-  if (start === 'beginning') return 0;
+  if (seq !== undefined) return { seq, isStored: true };
+  if (start !== 'head') return { seq: start === 'beginning' ? 0 : start, isStored: false };
   const { headSeq } = await feed.page({ since: 0, limit: 1 }, request);
   // Save the start now, so that a process that ends before the first event still resumes here.
   await cursor.save(headSeq, request);
-  return headSeq;
+  return { seq: headSeq, isStored: true };
 }
 
 /**
  * Reports events that retention removed before the page was read.
- * @param since the seq after which the page was read; a reader that starts at 0 missed nothing
+ * @param since the seq after which the page was read
+ * @param isStored whether the reader began at a stored position. Without one, a reader at 0 wants the oldest event that
+ *   there is, and missed nothing. With one, it was there before the first event.
  * @throws FeedPrunedError without `onPruned`
  */
-export function checkPruned(since: number, { oldestSeq }: FeedPage, onPruned: OnPruned | undefined): void {
-  if (since === 0 || oldestSeq <= since + 1) return;
+export function checkPruned(
+  since: number,
+  { isStored }: StartingPoint,
+  { oldestSeq }: FeedPage,
+  onPruned: OnPruned | undefined,
+): void {
+  if ((since === 0 && !isStored) || oldestSeq <= since + 1) return;
   const error = new FeedPrunedError(since, oldestSeq);
   if (onPruned === undefined) throw error;
   onPruned(error);

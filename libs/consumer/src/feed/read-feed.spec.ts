@@ -116,6 +116,23 @@ describe('readFeed', () => {
     expect(told).toEqual([[4, 7]]);
   });
 
+  it('reports lost events to a reader that has stored 0, and not to one that has stored nothing', async () => {
+    const feed = new FakeFeed();
+    const cursor = new MemoryCursor();
+    expect(await seqsOf({ feed, cursor, startAt: 'head' })).toEqual([]);
+    expect(await cursor.load()).toBe(0);
+    feed.growTo(9);
+    feed.pruneBelow(7);
+    await expect(seqsOf({ feed, cursor })).rejects.toEqual(new FeedPrunedError(0, 7));
+    const reported: unknown[] = [];
+    const onPruned = ({ since, oldestSeq }: FeedPrunedError) => void reported.push([since, oldestSeq]);
+    expect(await seqsOf({ feed, cursor, onPruned })).toEqual([[7, 8, 9]]);
+    expect(reported).toEqual([[0, 7]]);
+    for (const startAt of ['beginning', 0] as const) {
+      expect(await seqsOf({ feed, cursor: new MemoryCursor(), startAt })).toEqual([[7, 8, 9]]);
+    }
+  });
+
   it.each([true, false])('ends when its position stays ahead of the feed, following: %s', async (follow) => {
     const cursor = new MemoryCursor();
     await cursor.save(4_127);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from './cursor.js';
-import { checkPruned, startingSeq, type FeedStart, type OnPruned } from './feed-start.js';
+import { checkPruned, startingPoint, type FeedStart, type OnPruned } from './feed-start.js';
 import type { Feed, FeedPage } from './feed.js';
 import { ResetWatch } from './reset-watch.js';
 import { saveAtStop } from './save-at-stop.js';
@@ -50,7 +50,8 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
   const { feed, cursor, startAt = 'beginning', follow = true, signal, onPruned } = options;
   try {
     const reset = new ResetWatch(options.resetAfterMs);
-    let since = await startingSeq(feed, cursor, startAt, { signal });
+    const begun = await startingPoint(feed, cursor, startAt, { signal });
+    let since = begun.seq;
     for (;;) {
       const page = await feed.page(queryOf(options, since, follow), { signal });
       const error = reset.check(since, page);
@@ -59,7 +60,7 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
         await delay(reset.restMs, undefined, signal === undefined ? {} : { signal });
         continue;
       }
-      checkPruned(since, page, onPruned);
+      checkPruned(since, begun, page, onPruned);
       if (page.events.length > 0) yield page.events;
       const position = positionAfter(since, page);
       if (position > since) {

@@ -200,6 +200,21 @@ describe('the stream of an organization', () => {
     expect(errors.length).toBeGreaterThan(0);
   });
 
+  it('waits as long as Retry-After says, for its cursor and for the feed', async () => {
+    // Longer than the first back-off.
+    const busy = new ApiError('unavailable', 429, 'rate_limited', '', [], { retryAfterMs: 700 });
+    let refusals = 1;
+    const load = () => (refusals-- > 0 ? Promise.reject(busy) : Promise.resolve(undefined));
+    feed.failures.push(busy);
+    feed.growTo(1);
+    const begunMs = performance.now();
+    run(aStream({ cursor: { load, save: () => Promise.resolve() } }));
+    await untilHandled(1);
+    // A timer may end a moment early.
+    expect(performance.now() - begunMs).toBeGreaterThan(1_390);
+    expect(errors).toEqual([busy, busy]);
+  });
+
   it('ends when the feed refuses its key', async () => {
     feed.failures.push(new ApiError('refused', 401, 'invalid_api_key', ''));
     await expect(aStream().run(new AbortController().signal)).rejects.toMatchObject({ code: 'invalid_api_key' });
@@ -215,6 +230,16 @@ describe('the stream of an organization', () => {
     await untilHandled(3);
     expect(seqs()).toEqual([7, 8, 9]);
     expect(gaps).toEqual([3]);
+  });
+
+  it.each([true, false])('reports lost events if it has stored 0: %s', async (hasStored) => {
+    if (hasStored) await cursor.save(0);
+    feed.growTo(9);
+    feed.pruneBelow(7);
+    const lost: number[] = [];
+    run(aStream({ onPruned: ({ since }) => void lost.push(since) }));
+    await untilHandled(3);
+    expect(lost).toEqual(hasStored ? [0] : []);
   });
 
   it('refuses events of another organization', () => {

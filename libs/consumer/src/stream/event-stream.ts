@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
-import { checkPruned, FeedPrunedError, startingSeq, type FeedStart, type OnPruned } from '../feed/feed-start.js';
+import {
+  checkPruned,
+  FeedPrunedError,
+  startingPoint,
+  type FeedStart,
+  type OnPruned,
+  type StartingPoint,
+} from '../feed/feed-start.js';
 import type { Feed, FeedPage, FeedQuery, FeedRequestOptions } from '../feed/feed.js';
 import { ResetWatch } from '../feed/reset-watch.js';
 import { saveAtStop } from '../feed/save-at-stop.js';
@@ -95,6 +102,7 @@ export class EventStream<Transaction> {
   readonly #onReady: (position: number) => void;
   readonly #onGap: (after: number) => void;
   #buffer: SequenceBuffer<Held> | undefined;
+  #begun: StartingPoint = { seq: 0, isStored: false };
   #behindSinceMs: number | undefined;
 
   constructor(options: EventStreamOptions<Transaction>) {
@@ -160,13 +168,14 @@ export class EventStream<Transaction> {
   /** Returns the buffer, starting at the stored position; `undefined` when aborted before the position is known. */
   async #begin(signal: AbortSignal): Promise<SequenceBuffer<Held> | undefined> {
     const { cursor, startAt = 'beginning' } = this.#options;
-    const start = () => startingSeq(this.#feed, cursor, startAt, { signal, retries: 0 });
-    const position = await this.#untilDone(start, signal);
-    if (position === undefined) return undefined;
-    const buffer = new SequenceBuffer<Held>(position, this.#capacity);
+    const start = () => startingPoint(this.#feed, cursor, startAt, { signal, retries: 0 });
+    const begun = await this.#untilDone(start, signal);
+    if (begun === undefined) return undefined;
+    const buffer = new SequenceBuffer<Held>(begun.seq, this.#capacity);
+    this.#begun = begun;
     this.#buffer = buffer;
     for (const event of this.#pushed.splice(0)) this.#takePushed(buffer, event);
-    this.#onReady(position);
+    this.#onReady(begun.seq);
     return buffer;
   }
 
@@ -250,7 +259,7 @@ export class EventStream<Transaction> {
         if (isAborted(signal)) return;
         this.#throwIfFinal(error);
         this.#onError(error);
-        restUntilMs = performance.now() + backOffMs(++failures, randomFraction());
+        restUntilMs = performance.now() + retryWaitMs(error, ++failures);
       }
     }
   }
@@ -290,11 +299,14 @@ export class EventStream<Transaction> {
   async #skipPruned(buffer: SequenceBuffer<Held>, page: FeedPage, signal: AbortSignal): Promise<void> {
     while (buffer.ready > 0 && !signal.aborted) await this.#toRead.wait(this.#pace.patienceMs, signal);
     if (signal.aborted || page.oldestSeq <= buffer.frontier + 1) return;
-    checkPruned(buffer.frontier, page, this.#options.onPruned);
+    checkPruned(buffer.frontier, this.#begun, page, this.#options.onPruned);
     buffer.skipMissing(page.oldestSeq);
   }
 
-  /** Calls `act` again with back-off until it succeeds; returns `undefined` when aborted before that. */
+  /**
+   * Calls `act` again, as `Retry-After` says or with back-off, until it succeeds.
+   * @returns `undefined` when aborted before that
+   */
   async #untilDone<T>(act: () => Promise<T>, signal: AbortSignal, event?: GaplessEvent): Promise<T | undefined> {
     for (let failures = 1; ; failures++) {
       try {
@@ -304,7 +316,7 @@ export class EventStream<Transaction> {
         // An error of the handler is always retried.
         if (event === undefined) this.#throwIfFinal(error);
         this.#onError(error, event);
-        await delay(backOffMs(failures, randomFraction()), undefined, { signal }).catch(() => undefined);
+        await delay(retryWaitMs(error, failures), undefined, { signal }).catch(() => undefined);
         if (isAborted(signal)) return undefined;
       }
     }
@@ -314,6 +326,12 @@ export class EventStream<Transaction> {
     if (error instanceof FeedPrunedError || error instanceof WrongOrganizationError) throw error;
     if (error instanceof ApiError && error.kind === 'refused') throw error;
   }
+}
+
+/** Returns the wait after the nth failure in a row, milliseconds: as long as the service asks for, and the back-off at least. */
+function retryWaitMs(error: unknown, failures: number): number {
+  const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(askedMs, backOffMs(failures, randomFraction()));
 }
 
 /** A function, because the compiler would assume that `aborted` stays the same across an `await`. */

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { OrgId, Seq, WidgetId } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
-import type { Store } from '../connection/store.js';
+import { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestStore } from '../testing/a-test-store.js';
-import { indexEntriesRead } from '../testing/index-entries-read.js';
+import { indexEntriesRead, indexPagesRead } from '../testing/index-entries-read.js';
 import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
 const DAY_MS = 86_400_000;
@@ -177,6 +177,59 @@ describe('a page with a filter that matches little', () => {
       expect((await reader.page(orgId, query, whenServedFrom(0))).isEmpty).toBe(true);
     });
     expect(entries).toBeLessThan(EVENTS / 10);
+  });
+});
+
+describe('an oldest day with many events past retention', () => {
+  /** Appends events 1, 2, … of the first day. @param after when each was appended, from `n`; an interval */
+  async function append(count: number, after: string): Promise<void> {
+    await new DayPartitions(store).ensure([FIRST_DAY_MS]);
+    await store.query(
+      `insert into events select $1, n, $2::timestamptz + ${after}, 'evt_' || lpad(n::text, 26, '0'),
+         'ticket.created', null, '{}'
+       from generate_series(1, $3::int) n`,
+      [orgId, new Date(FIRST_DAY_MS), count],
+    );
+  }
+
+  const whenServedFromSecond = (second: number) => whenServedFrom(second / 3_600);
+
+  it('is read without most of them, again a minute later', async () => {
+    const EVENTS = 100_000;
+    await append(EVENTS, `n * interval '0.5 s'`);
+    const nowMs = whenServedFromSecond(EVENTS / 2);
+    const pages = await indexPagesRead(store, orgId, async () => {
+      expect(await read(0, nowMs)).toEqual({ seqs: [EVENTS], oldest: EVENTS, next: null });
+      expect((await reader.bounds(orgId, nowMs - 60_000)).oldestSeq).toBe(EVENTS - 120);
+      // Nothing is served any more.
+      expect((await read(0, nowMs + 60_000)).seqs).toEqual([]);
+      expect((await read(0, nowMs + 60_000)).seqs).toEqual([]);
+    });
+    // An index that holds all of them has more than 400, and each of these reads would go through it.
+    expect(pages).toBeLessThan(800);
+  });
+
+  it('begins with the first event that is served, though the clock went back by less than a minute', async () => {
+    await append(3_000, `n * interval '0.1 s' - case when n > 2000 then interval '50 s' else interval '0 s' end`);
+    expect(await read(0, whenServedFromSecond(190), 3)).toEqual({
+      seqs: [1_900, 1_901, 1_902],
+      oldest: 1_900,
+      next: 1_902,
+    });
+    expect((await reader.bounds(orgId, whenServedFromSecond(195))).oldestSeq).toBe(1_950);
+  });
+
+  it('is searched once for reads that come together', async () => {
+    await append(10, `n * interval '1 s'`);
+    const asked = jest.spyOn(Store.prototype, 'preparedForOrg');
+    const reads = [read(0, whenServedFromSecond(5)), read(7, whenServedFromSecond(5))];
+    expect((await Promise.all(reads)).map(({ oldest }) => oldest)).toEqual([5, 5]);
+    expect(asked.mock.calls.map(([, name]) => name)).toEqual([
+      'feed-least-seq',
+      'feed-page-any-asc',
+      'feed-page-any-asc',
+    ]);
+    asked.mockRestore();
   });
 });
 

@@ -62,12 +62,19 @@ interface FeedPageRow {
 /** The largest size of a page, bytes, so that it fits into memory. A page that ends early continues at `next_seq`. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
+const DAY_MS = 86_400_000;
+
 /** How many orgs' oldest seqs are remembered. */
 const REMEMBERED_ORGS = 10_000;
-/** How long searches go on from the seq of the last one. Then one looks for older events, which a rebuild may bring back. */
+/** How long reads go on from the seq of the last one. Then one searches for older events, which a rebuild may bring back. */
 const REMEMBERED_MS = 60_000;
+/** How far the clock of a broker may go back. If it goes further, events before that may leave the feed so much earlier. */
+const CLOCK_BACK_MS = 60_000;
+/** So few events of a day are read one by one. */
+const READ_ONE_BY_ONE = 1_000;
 
-interface OldestSeq {
+interface LeastSeq {
+  /** Before it, the org has no event that is served. */
   readonly seq: Seq;
   /** The oldest time that was served when the whole feed was searched, epoch milliseconds. */
   readonly searchedMs: number;
@@ -158,6 +165,33 @@ const SEQ_BEFORE = `
   )
   select greatest(max(low), $3) as seq from search`;
 
+/**
+ * A binary search in the first day that is served. Without it, a read goes through the events of that day that are past
+ * retention, which can be millions. An event counts as older only if it is there: a feed that is being rebuilt lacks
+ * some. Parameters: org; the day, and the one after it; the time before which events are certain to be past retention.
+ */
+const LEAST_SEQ = `
+  with recursive search (least, low, high) as (
+    select
+      0::bigint,
+      (select seq from events where org_id = $1 and appended_at >= $2 and appended_at < $3 order by seq limit 1),
+      (select seq from events where org_id = $1 and appended_at >= $2 and appended_at < $3 order by seq desc limit 1)
+    union all
+    select
+      case when is_older then middle else least end,
+      case when is_older then middle else low end,
+      case when is_older then high else middle end
+    from search
+    cross join lateral (select (low + high) / 2 as middle) half
+    cross join lateral (
+      select exists (
+        select from events where org_id = $1 and seq = middle and appended_at >= $2 and appended_at < $4
+      ) as is_older
+    ) looked
+    where high - low > ${READ_ONE_BY_ONE}
+  )
+  select max(least) as seq from search`;
+
 function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 'event'>[] {
   const events = types?.split(' ') ?? [];
   return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
@@ -202,7 +236,9 @@ function forgetOldest(byOrg: Map<OrgId, unknown>): void {
 /** Reads the feed (contract 5.4). */
 export class FeedReader {
   /** By org, the least recently read first. */
-  readonly #oldest = new Map<OrgId, OldestSeq>();
+  readonly #least = new Map<OrgId, LeastSeq>();
+  /** The searches that run now. Reads of an org share one. */
+  readonly #searches = new Map<OrgId, Promise<LeastSeq>>();
   /** The last known heads, if there are replicas. */
   readonly #heads = new Map<OrgId, Seq>();
 
@@ -214,8 +250,8 @@ export class FeedReader {
 
   async page(orgId: OrgId, query: FeedQuery, nowMs: number): Promise<FeedPage> {
     const from = new Date(nowMs - this.retentionMs);
-    const least = this.#leastOf(orgId, from);
-    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES, least];
+    const least = await this.#leastOf(orgId, from);
+    const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES, least.seq];
     const filters: string[] = [];
     const { events = [], widgetId, until, isDescending = false } = query;
     const types = events.length === 0 ? 'any' : events.length === 1 ? 'one' : 'several';
@@ -233,11 +269,11 @@ export class FeedReader {
     const sql = pageSql(filters.join(' '), types, order);
     const read: PageRead = (store) => store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
     const primary = await this.store.feed.of(orgId);
-    const row = (await this.#fromReplica(orgId, query, least, nowMs, read)) ?? (await read(primary))[0];
+    const row = (await this.#fromReplica(orgId, query, least.seq, nowMs, read)) ?? (await read(primary))[0];
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
     this.#noteHead(orgId, headSeq);
-    this.#remember(orgId, from, least, row.oldest);
+    this.#remember(orgId, least, row.oldest);
     return new FeedPage({
       count: row.served,
       nextSeq: row.last !== null && row.found > row.served ? nextOf(seqFromText(row.last), isDescending) : null,
@@ -318,34 +354,49 @@ export class FeedReader {
   /** Returns the bounds of the org's feed, without a page. */
   async bounds(orgId: OrgId, nowMs: number): Promise<FeedBounds> {
     const from = new Date(nowMs - this.retentionMs);
-    const least = this.#leastOf(orgId, from);
+    const least = await this.#leastOf(orgId, from);
     const feed = await this.store.feed.of(orgId);
     const [row] = await feed.preparedForOrg<{ head: string | null; oldest: string | null }>(
       orgId,
       'feed-bounds',
       BOUNDS,
-      [orgId, from, least],
+      [orgId, from, least.seq],
     );
     const headSeq = seqFromText(row?.head ?? '0');
-    this.#remember(orgId, from, least, row?.oldest ?? null);
+    this.#remember(orgId, least, row?.oldest ?? null);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
   }
 
-  /**
-   * Returns a seq before which the org has no event from that time on. Without it, a search goes through the events of
-   * the oldest day that are past retention, which can be a million.
-   */
-  #leastOf(orgId: OrgId, from: Date): Seq {
-    const age = from.getTime() - (this.#oldest.get(orgId)?.searchedMs ?? 0);
-    return age >= 0 && age < REMEMBERED_MS ? (this.#oldest.get(orgId)?.seq ?? SEQ_NONE) : SEQ_NONE;
+  /** Returns a seq before which the org has no event from that time on. */
+  #leastOf(orgId: OrgId, from: Date): LeastSeq | Promise<LeastSeq> {
+    const known = this.#least.get(orgId);
+    const age = from.getTime() - (known?.searchedMs ?? 0);
+    if (known !== undefined && age >= 0 && age < REMEMBERED_MS) return known;
+    this.#least.delete(orgId);
+    const other = this.#searches.get(orgId);
+    if (other !== undefined) return other;
+    const search = this.#search(orgId, from.getTime()).finally(() => this.#searches.delete(orgId));
+    this.#searches.set(orgId, search);
+    return search;
   }
 
-  #remember(orgId: OrgId, from: Date, least: Seq, oldest: string | null): void {
-    const searchedMs = least === SEQ_NONE ? from.getTime() : this.#oldest.get(orgId)?.searchedMs;
-    this.#oldest.delete(orgId);
-    if (oldest === null || searchedMs === undefined) return;
-    this.#oldest.set(orgId, { seq: seqFromText(oldest), searchedMs });
-    forgetOldest(this.#oldest);
+  async #search(orgId: OrgId, fromMs: number): Promise<LeastSeq> {
+    const feed = await this.store.feed.of(orgId);
+    const dayMs = fromMs - (fromMs % DAY_MS);
+    const times = [dayMs, dayMs + DAY_MS, fromMs - CLOCK_BACK_MS].map((ms) => new Date(ms));
+    const parameters = [orgId, ...times];
+    const [row] = await feed.preparedForOrg<{ seq: string }>(orgId, 'feed-least-seq', LEAST_SEQ, parameters);
+    return { seq: seqFromText(row?.seq ?? '0'), searchedMs: fromMs };
+  }
+
+  #remember(orgId: OrgId, { seq, searchedMs }: LeastSeq, oldest: string | null): void {
+    // Another read may have searched meanwhile.
+    if ((this.#least.get(orgId)?.searchedMs ?? 0) > searchedMs) return;
+    this.#least.delete(orgId);
+    // All events are past retention, or the feed is being rebuilt.
+    if (oldest === null && seq !== SEQ_NONE) return;
+    this.#least.set(orgId, { seq: oldest === null ? SEQ_NONE : seqFromText(oldest), searchedMs });
+    forgetOldest(this.#least);
   }
 
   /**

@@ -9,6 +9,12 @@ export async function indexEntriesRead(store: Store, orgId: OrgId, act: () => Pr
   return countedBy(store, orgId, 'select coalesce(sum(idx_tup_read), 0)::int as count from pg_stat_user_indexes', act);
 }
 
+/** Counts the pages of indexes that the queries of `act` read. They run one after another. */
+export async function indexPagesRead(store: Store, orgId: OrgId, act: () => Promise<unknown>): Promise<number> {
+  const sql = 'select coalesce(sum(idx_blks_read + idx_blks_hit), 0)::int as count from pg_statio_user_indexes';
+  return countedBy(store, orgId, sql, act);
+}
+
 /** Counts how often the queries of `act` search an index of the table's days. */
 export async function indexScans(
   store: Store,

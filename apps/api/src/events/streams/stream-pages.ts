@@ -31,7 +31,7 @@ export class StreamPages {
         return { isEmpty: true, nextSeq: null, oldestSeq: query.since, headSeq: query.since, held: null };
       }
       if (shared !== undefined) continue;
-      const read = this.room.hold(key, name, await this.reads.page(orgId, bounded));
+      const read = this.room.hold(key, name, await this.reads.page(orgId, bounded, signal, Infinity));
       if (typeof read === 'object') return read;
       bytes = read;
     }

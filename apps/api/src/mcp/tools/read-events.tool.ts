@@ -44,7 +44,7 @@ export class ReadEventsTool {
       limit: z.number().int().min(1).max(MAX_EVENTS).default(20),
     }),
     annotations: READS,
-    run: async ({ orgId }, { after_seq: since = 0, event, widget_id: widget, subject, limit }) => {
+    run: async ({ orgId, signal }, { after_seq: since = 0, event, widget_id: widget, subject, limit }) => {
       if (event !== undefined && !isFeedFilter(event)) {
         throw new GaplessError('unknown_event_type', 'event is not an event type. events/list has all of them.');
       }
@@ -59,7 +59,7 @@ export class ReadEventsTool {
         ...(event === undefined ? {} : { events: [event] }),
         ...(widgetId === undefined ? {} : { widgetId }),
       };
-      const page = await this.reads.page(orgId, query);
+      const page = await this.reads.page(orgId, query, signal);
       const { elements, nextSeq } = subject === undefined ? page : this.#about(subject, page, limit);
       const bounds = { next_seq: nextSeq, oldest_seq: page.oldestSeq, head_seq: page.headSeq };
       return untrusted(`{"events":[${elements}],${JSON.stringify(bounds).slice(1)}`);

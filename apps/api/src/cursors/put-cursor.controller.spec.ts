@@ -1,0 +1,22 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { GaplessError, type OrgId } from '#libs/domain';
+import type { AuditActor, FeedCursors } from '#libs/postgres';
+import type { Config } from '#libs/runtime';
+import type { SharedReads } from '../events/shared-reads.js';
+import { PutCursorController } from './put-cursor.controller.js';
+
+describe('a move of a cursor', () => {
+  it('changes nothing if the bounds of the feed cannot be read', async () => {
+    const away = new GaplessError('unavailable', 'Nothing was changed.');
+    const move = jest.fn();
+    const controller = new PutCursorController(
+      { by: () => ({ move }) } as unknown as FeedCursors,
+      { bounds: () => Promise.reject(away) } as unknown as SharedReads,
+      { now: () => 0 },
+      { maxCursorsPerOrg: 100 } as Config,
+    );
+    const moved = controller.put('org' as OrgId, 'billing', { seq: 7 }, {} as AuditActor);
+    await expect(moved).rejects.toBe(away);
+    expect(move).not.toHaveBeenCalled();
+  });
+});
