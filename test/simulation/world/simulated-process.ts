@@ -5,8 +5,8 @@ import { FoldQueueHandler } from '../../../apps/alerting/src/fold-queue.handler.
 import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
 import { CheckedIds } from '../../../apps/api/src/events/ids/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ids/ingest-lag.js';
-import { IngestEventsController } from '../../../apps/api/src/events/ingest-events.controller.js';
-import { PendingIngest } from '../../../apps/api/src/events/pending-ingest.js';
+import { IngestEventsController } from '../../../apps/api/src/events/ingest/ingest-events.controller.js';
+import { PendingIngest } from '../../../apps/api/src/events/ingest/pending-ingest.js';
 import type { SeededSecrets } from '../../../apps/api/src/idempotency/seeded-secrets.js';
 import { IngestPace } from '../../../apps/api/src/rate-limits/ingest-pace.js';
 import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';

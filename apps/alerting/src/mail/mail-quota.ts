@@ -25,16 +25,13 @@ export class MailQuota {
   countOver(orgId: OrgId): number {
     if (this.perHour === 0) return 0;
     const nowMs = this.clock.now();
-    this.#forget(nowMs);
+    for (const [other, { endsMs }] of this.#hours) {
+      // A clock that was ahead for a moment makes no hour longer.
+      if (endsMs <= nowMs || endsMs > nowMs + HOUR_MS) this.#hours.delete(other);
+      else break;
+    }
     const hour = this.#hours.get(orgId) ?? { endsMs: nowMs + HOUR_MS, mails: 0 };
     this.#hours.set(orgId, hour);
     return Math.max(0, ++hour.mails - this.perHour);
-  }
-
-  #forget(nowMs: number): void {
-    for (const [orgId, { endsMs }] of this.#hours) {
-      if (endsMs > nowMs) return;
-      this.#hours.delete(orgId);
-    }
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldConversation, raiseAlert, type OrgId } from '#libs/domain';
-import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
+import type { AlertMail, AlertMails, MailOutcome, MailRoom } from '#libs/postgres';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { handedOff, HANDED_OFF_AT_MS } from '../../../../test/support/conversations.js';
@@ -37,11 +37,11 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
   const metrics = new Metrics();
   const rounds = new MailRounds({
     mails: {
-      take(_now: number, _until: number, limit: number, of: readonly OrgId[]) {
+      take(_now: number, _until: number, { limit, sending: of, perOrg }: MailRoom) {
         const taken: AlertMail[] = [];
         const held = (orgId: OrgId) => [...of, ...taken.map((mail) => mail.orgId)].filter((one) => one === orgId);
         for (const mail of [...mails]) {
-          if (taken.length === limit || held(mail.orgId).length === 2) continue;
+          if (taken.length === limit || held(mail.orgId).length >= perOrg) continue;
           taken.push(...mails.splice(mails.indexOf(mail), 1));
         }
         return Promise.resolve(taken);
@@ -94,6 +94,20 @@ describe('a round of mails', () => {
     takeStuck();
     expect(await round).toBe(9);
     expect(sending.most).toBe(2);
+  });
+
+  it('keeps a connection for others while the server keeps the mails of two organizations', async () => {
+    const { rounds, ending, sending, takeStuck, mails } = theRounds(0);
+    for (const orgId of [anOrgId(), anOrgId()]) {
+      mails.push(...oneTo(3).map((nth) => aMail(nth, { orgId, emails: [STUCK] })));
+    }
+    const round = rounds.round(ending.signal);
+    mails.push(aMail(7));
+    await eventually(() => {
+      expect(sending.sent).toBe(1);
+    });
+    takeStuck();
+    expect(await round).toBe(7);
   });
 
   it('ends with the mails under way when the process ends', async () => {

@@ -7,6 +7,8 @@ import { MailQuota } from './mail-quota.js';
 import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
 import { staffMail, type StaffMailContext } from './staff-mail.js';
 
+/** The most connections for the mails of one organization. */
+const ORG_CONNECTIONS = 2;
 /** How soon a free connection is offered to mails that were not due, milliseconds. */
 const LOOK_AGAIN_MS = 1_000;
 /** How long a mail is reserved for the process that sends it: longer than an attempt takes. */
@@ -67,12 +69,22 @@ export class MailRounds {
     }
   }
 
-  /** Takes a mail for each free connection. One that waited would lose a part of the time for which it is held. */
+  /**
+   * Takes a mail for each free connection. One that waited would lose a part of the time for which it is held. Two
+   * organizations whose mails take long would hold all connections, so the last one is for an organization without any.
+   */
   async #take(): Promise<readonly AlertMail[]> {
     const free = CONNECTIONS - this.#sending.size;
     if (free === 0) return [];
+    const mails = await this.#takeUpTo(free - 1, ORG_CONNECTIONS, []);
+    return mails.length < free - 1 ? mails : [...mails, ...(await this.#takeUpTo(1, 1, mails))];
+  }
+
+  async #takeUpTo(limit: number, perOrg: number, taken: readonly AlertMail[]): Promise<readonly AlertMail[]> {
+    if (limit === 0) return [];
     const nowMs = this.use.clock.now();
-    return this.use.mails.take(nowMs, nowMs + HELD_MS, free, [...this.#sending.values()]);
+    const sending = [...this.#sending.values(), ...taken.map(({ orgId }) => orgId)];
+    return this.use.mails.take(nowMs, nowMs + HELD_MS, { limit, sending, perOrg });
   }
 
   #begin(mail: AlertMail): void {

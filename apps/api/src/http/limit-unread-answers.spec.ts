@@ -5,12 +5,14 @@ import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GaplessError, OrgId } from '#libs/domain';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
+import type { PortalSession } from '../portal/portal-sessions.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
 
 /** More than the kernel takes for a client that reads nothing. */
 const ANSWER_BYTES = 12 * 1024 * 1024;
 const PATH = '/page';
 const KEY = 'key';
+const PORTAL = 'portal of one';
 
 let app: FastifyInstance;
 let port: number;
@@ -22,10 +24,12 @@ let asked: EventEmitter;
 async function start(answers: number): Promise<void> {
   app = fastify();
   app.decorateRequest('apiKey', null);
+  app.decorateRequest('portal', null);
   app.addHook('onRequest', (request, _reply, done) => {
     const quota = request.headers['x-api-key'];
     const orgId = (request.headers['x-org'] ?? null) as OrgId | null;
     request.apiKey = typeof quota === 'string' ? ({ quota, orgId } as AuthenticatedKey) : null;
+    request.portal = quota === PORTAL ? ({} as PortalSession) : null;
     done();
   });
   const addressOf = ({ headers }: Pick<FastifyRequest, 'headers'>) => String(headers['x-from']);
@@ -161,13 +165,23 @@ describe('answers that many callers do not read', () => {
     expect(await statusOf(PATH, { headers: { 'x-from': '2001:db8:0:1::1' } })).toBe(200);
   });
 
-  it('leave another organization a quarter, if the callers are keys of one', async () => {
+  it('leave other organizations theirs, if the callers are keys of one', async () => {
     const by = (nth: number) => `X-Org: one\r\nX-Api-Key: ${nth}\r\n`;
-    await askByEach([1, 2, 3, 4].map(by));
-    for (const nth of [5, 6]) {
+    await askByEach([1, 2, 3, 4, 5, 6, 7, 8].map(by));
+    for (const nth of [8, 9]) {
       expect(await statusOf(PATH, { headers: { 'x-org': 'one', 'x-api-key': String(nth) } })).toBe(429);
     }
-    await askByEach(['X-Org: other\r\nX-Api-Key: 7\r\n']);
-    expect(await statusOf(PATH, { headers: { 'x-org': 'other', 'x-api-key': '8' } })).toBe(200);
+    await askByEach(['X-Org: other\r\nX-Api-Key: 10\r\n']);
+    expect(await statusOf(PATH, { headers: { 'x-org': 'other', 'x-api-key': '11' } })).toBe(200);
+  });
+
+  it.each([['1'], [PORTAL]])('keep nothing from another key of the organization: %s', async (slow) => {
+    for (let n = 0; n < 5; n++) await askWithoutReading(PATH, `X-Org: one\r\nX-Api-Key: ${slow}\r\n`);
+    await eventually(async () => {
+      expect(await statusOf('/small', { headers: { 'x-org': 'one', 'x-api-key': slow } })).toBe(429);
+    });
+    for (const path of ['/small', PATH]) {
+      expect(await statusOf(path, { headers: { 'x-org': 'one', 'x-api-key': '2' } })).toBe(200);
+    }
   });
 });

@@ -13,7 +13,8 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each
- * organization and in total. Beyond it, the organization can read nothing more until it has read some.
+ * organization and in total. Beyond it, the organization gets no large answer, and a key that holds one gets nothing.
+ * The portal of an organization counts apart, so that its visitors take no room from the organization's own keys.
  * @param maxBytes of all answers to callers with a key. The answers to callers without one have half as much of their own.
  */
 export function limitUnreadAnswers(
@@ -23,18 +24,29 @@ export function limitUnreadAnswers(
 ): void {
   const ofKeys = new FairRoom(maxBytes);
   const withoutKey = new FairRoom(maxBytes / 2);
+  const heldByKey = new FairRoom(maxBytes);
   const roomOf = ({ apiKey }: FastifyRequest) => (apiKey === null ? withoutKey : ofKeys);
   const callerOf = (request: FastifyRequest): string => {
-    const { apiKey } = request;
+    const { apiKey, portal } = request;
     // Anyone can have many addresses, and an organization many keys.
-    return apiKey === null ? networkOfCaller(callers.addressOf(request)) : (apiKey.orgId ?? apiKey.quota);
+    if (apiKey === null) return networkOfCaller(callers.addressOf(request));
+    return portal === null ? (apiKey.orgId ?? apiKey.quota) : apiKey.quota;
   };
-  const isFull = (room: FairRoom, caller: string) => room.held(caller) > 0 && room.held(caller) >= room.allowed(caller);
+  const holdsAnswers = ({ apiKey }: FastifyRequest) => apiKey !== null && heldByKey.held(apiKey.quota) > 0;
+  const hasRoom = (request: FastifyRequest, bytes: number): boolean => {
+    const [room, caller] = [roomOf(request), callerOf(request)];
+    const held = room.held(caller);
+    // A caller that has read everything may always get one answer.
+    if (held === 0) return true;
+    // So may a key beside slow ones of its organization, as long as these do not fill the room.
+    const isFirstOfKey = request.apiKey !== null && !holdsAnswers(request);
+    return held + bytes <= (isFirstOfKey ? maxBytes : room.allowed(caller));
+  };
   // Before an answer is made, since making it takes memory, too. What a caller writes does not wait for what it reads.
   // Without a key, all who come by a proxy that is not trusted are one caller, and so may be its checks of our health.
   instance.addHook('preHandler', (request, _reply, done) => {
-    const mayBeLarge = request.method === 'GET' && request.apiKey !== null;
-    done(mayBeLarge && isFull(ofKeys, callerOf(request)) ? tooManyUnread() : undefined);
+    const isFull = request.method === 'GET' && holdsAnswers(request) && !hasRoom(request, 1);
+    done(isFull ? tooManyUnread() : undefined);
   });
   instance.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
@@ -46,15 +58,18 @@ export function limitUnreadAnswers(
       done(null, payload);
       return;
     }
-    const [room, caller] = [roomOf(request), callerOf(request)];
-    // A caller that has read everything may always get one answer.
-    if (room.held(caller) > 0 && room.held(caller) + bytes > room.allowed(caller)) {
+    if (!hasRoom(request, bytes)) {
       done(tooManyUnread());
       return;
     }
-    room.add(caller, bytes);
+    const [room, caller, quota] = [roomOf(request), callerOf(request), request.apiKey?.quota];
+    const add = (more: number) => {
+      room.add(caller, more);
+      if (quota !== undefined) heldByKey.add(quota, more);
+    };
+    add(bytes);
     whenClosed(reply, () => {
-      room.add(caller, -bytes);
+      add(-bytes);
     });
     reply.raw.setTimeout(PATIENCE_MS, () => {
       reply.raw.destroy();

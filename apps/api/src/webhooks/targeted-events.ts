@@ -9,7 +9,7 @@ import { deliveryJson, type DeliveryJson } from '../deliveries/delivery.presente
 import { ProjectedDelivery } from '../deliveries/projected-delivery.js';
 import { requestedDelivery } from '../deliveries/requested-delivery.js';
 import { CheckedIds } from '../events/ids/checked-ids.js';
-import { RequestTraces } from '../events/request-traces.js';
+import { RequestTraces } from '../events/ingest/request-traces.js';
 import { noSuchEndpoint } from './endpoint-id.pipe.js';
 import { refuseInactive } from './refuse-inactive.js';
 

@@ -38,7 +38,7 @@ async function pending(dueMs: number, count = 1): Promise<OrgId> {
 }
 
 async function taken(nowMs: number): Promise<AlertMail> {
-  const [mail] = await mails.take(nowMs, nowMs + 1_000, 1);
+  const [mail] = await mails.take(nowMs, nowMs + 1_000, { limit: 1, sending: [], perOrg: 2 });
   return mail!;
 }
 
@@ -65,8 +65,8 @@ it('takes the mails of orgs in turn, however many one has', async () => {
     await pending(NOW_MS - 2),
     await pending(NOW_MS + 1),
   ];
-  const taken = async (atMs: number, sending: readonly OrgId[] = []) => {
-    const found = await mails.take(atMs, atMs + 60_000, 4, sending);
+  const taken = async (atMs: number, sending: readonly OrgId[] = [], perOrg = 2) => {
+    const found = await mails.take(atMs, atMs + 60_000, { limit: 4, sending, perOrg });
     return found.map(({ orgId, raisedAtMs }) => [orgId, raisedAtMs - NOW_MS]);
   };
   expect(await taken(NOW_MS)).toEqual([
@@ -76,13 +76,16 @@ it('takes the mails of orgs in turn, however many one has', async () => {
   ]);
   expect(await taken(NOW_MS, [many, few])).toEqual([[many, -9_998]]);
   expect(await taken(NOW_MS, [many, many])).toEqual([]);
+  expect(await taken(NOW_MS, [many], 1)).toEqual([]);
   expect(await taken(NOW_MS + 1, [few, many, many])).toEqual([[later, 1]]);
 });
 
 it('gives processes that take mails at the same time different ones', async () => {
   await store.query('truncate alerts');
   await pending(NOW_MS - 10_000, 100);
-  const taken = await Promise.all(Array.from({ length: 3 }, () => mails.take(NOW_MS, NOW_MS + 60_000, 4)));
+  const taken = await Promise.all(
+    Array.from({ length: 3 }, () => mails.take(NOW_MS, NOW_MS + 60_000, { limit: 4, sending: [], perOrg: 2 })),
+  );
   const ids = taken.flat().map(({ eventId }) => eventId);
   expect(ids.length).toBeGreaterThanOrEqual(2);
   expect(new Set(ids).size).toBe(ids.length);

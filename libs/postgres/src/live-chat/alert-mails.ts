@@ -44,8 +44,14 @@ interface Row {
   readonly emails: readonly string[];
 }
 
-/** The most mails of an org that a process sends at the same time: its recipients may keep the mail server for minutes. */
-const ORG_MAILS_AT_ONCE = 2;
+/** How many mails a process can send now. */
+export interface MailRoom {
+  readonly limit: number;
+  /** The org of each mail that it is sending. */
+  readonly sending: readonly OrgId[];
+  /** The most mails of an org at the same time, with those that it is sending. */
+  readonly perOrg: number;
+}
 
 /** Takes due mails of staff alerts, and stores their outcomes. */
 export class AlertMails {
@@ -54,14 +60,8 @@ export class AlertMails {
   /**
    * Takes due mails: the oldest of each org, then the second of each, and so on. So an org with many does not delay those
    * of others. The process that takes one holds it until `heldUntilMs`. If it is not settled by then, it is taken again.
-   * @param sending the org of each mail that this process is sending: one with two of them gets no more
    */
-  async take(
-    nowMs: number,
-    heldUntilMs: number,
-    limit: number,
-    sending: readonly OrgId[] = [],
-  ): Promise<readonly AlertMail[]> {
+  async take(nowMs: number, heldUntilMs: number, { limit, sending, perOrg }: MailRoom): Promise<readonly AlertMail[]> {
     const rows = await this.store.prepared<Row>(
       'take_alert_mails',
       // What another process takes at the same moment is skipped, so there are more to choose from.
@@ -82,7 +82,7 @@ export class AlertMails {
            where a.org_id = orgs.org_id and a.mail_state = 'pending' and a.mail_due_at <= to_timestamp($1 / 1000.0)
            order by a.mail_due_at, a.stage limit $3
          ) oldest
-         where places.held < ${ORG_MAILS_AT_ONCE}
+         where places.held < $5
          order by nth, mail_due_at, stage limit 4 * $3
        ), locked as (
          select a.org_id, a.event_id, in_turn.held, in_turn.nth
@@ -92,7 +92,7 @@ export class AlertMails {
        ), due as (
          select org_id, event_id
          from (select *, held + row_number() over (partition by org_id order by nth) as place from locked) placed
-         where place <= ${ORG_MAILS_AT_ONCE}
+         where place <= $5
        ), taken as (
          update alerts a set mail_attempts = a.mail_attempts + 1, mail_due_at = to_timestamp($2 / 1000.0)
          from due where a.org_id = due.org_id and a.event_id = due.event_id
@@ -102,7 +102,7 @@ export class AlertMails {
        select taken.*, case when s.staff_alerts_enabled and not taken.is_over then s.staff_alert_emails else '{}' end as emails
        from taken left join live_chat_settings s on s.org_id = taken.org_id
        order by taken.raised_at, taken.stage`,
-      [nowMs, heldUntilMs, limit, sending],
+      [nowMs, heldUntilMs, limit, sending, perOrg],
     );
     return rows.map((row) => ({
       orgId: row.org_id,

@@ -66,7 +66,10 @@ async function silentServer(): Promise<{ readonly port: number; close(): Promise
       server.close(() => {
         resolve();
       });
-      for (const socket of sockets) socket.destroy();
+      // Once it listens no more. A client whose connection ends comes again at once.
+      setImmediate(() => {
+        for (const socket of sockets) socket.destroy();
+      });
     });
   cleanUps.push(close);
   return { port, close };

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError } from '#libs/domain';
 import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
-import { FairRoom } from '../http/fair-room.js';
+import { FairRoom } from '../../http/fair-room.js';
 
 /** Limits the bytes of ingest requests that wait for Kafka. Requests above the limit are refused. */
 @Injectable()

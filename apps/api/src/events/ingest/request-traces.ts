@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { GaplessError, type Clock } from '#libs/domain';
 import { CLOCK, TRACING } from '#libs/platform';
 import { childTraceParent, parseTraceParent, type Tracing } from '#libs/telemetry';
-import '../http/access-log.js';
+import '../../http/access-log.js';
 import { callersTraceParent, traceParentOf } from './trace-parent.js';
 
 /** Gives requests that create events their place in a trace. */
