@@ -1,85 +1,47 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { McpSubscriptions, Store } from '#libs/postgres';
-import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
-import { DeliverySuite } from '../e2e/delivery/support/delivery-suite.js';
-import type { Operator } from '../e2e/delivery/support/operator.js';
-import { anApiKey } from '../support/api-keys.js';
+import { McpSubscriptions } from '#libs/postgres';
+import { seqsAt } from '../e2e/delivery/support/pushes.js';
 import { conversationData } from '../support/conversations.js';
-import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { anMcpSubscription } from '../support/mcp-subscriptions.js';
 import type { Receiver } from '../support/receiver.js';
-import { aBrowser } from './support/a-browser.js';
 import { violations } from './support/accessibility.js';
-import { Visitor, type View } from './support/visitor.js';
+import { FrontDesk, type Desk } from './support/front-desk.js';
 
 /** Three attempts, soon after each other; an endpoint is given up after two deliveries that failed wholly. */
-const ENVIRONMENT = { RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '6' };
+const ENVIRONMENT = { RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '6', SWEEP_INTERVAL: '200ms' };
 const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?', price: 1.0 } };
 
-let suite: DeliverySuite;
-let browser: Browser;
-const visitors: Visitor[] = [];
+let desk: FrontDesk;
 
 beforeAll(async () => {
-  [suite, browser] = await Promise.all([DeliverySuite.start(ENVIRONMENT), aBrowser()]);
+  desk = await FrontDesk.open(ENVIRONMENT);
 });
 
 afterEach(async () => {
-  const complaints = visitors.flatMap((visitor) => visitor.complaints);
-  await Promise.all(visitors.splice(0).map((visitor) => visitor.leave()));
-  expect(complaints).toEqual([]);
+  expect(await desk.clear()).toEqual([]);
 });
 
 afterAll(async () => {
-  await browser.close();
-  await suite.stop();
+  await desk.close();
 });
 
-interface Desk {
-  readonly visitor: Visitor;
-  readonly operator: Operator;
-  readonly apiKey: string;
-}
-
-/** Somebody who has a session of an org of their own and sees no page yet, beside a way to it over HTTP. */
-async function aDesk(view?: View): Promise<Desk> {
-  const orgId = anOrgId();
-  const apiKey = await anApiKey(suite.app.app.get(Store), orgId);
-  const visitor = await aVisitor(view);
-  await visitor.bringSession(apiKey);
-  return { visitor, operator: await suite.anOperator(orgId), apiKey };
-}
-
-async function aVisitor(view?: View): Promise<Visitor> {
-  const visitor = await Visitor.come(browser, suite.app.url, view);
-  visitors.push(visitor);
-  return visitor;
-}
-
-function failing(): Promise<Receiver> {
-  return suite.aReceiver((_request, response) => response.writeHead(503).end('no room'));
-}
-
-function mend(receiver: Receiver): void {
+function fix(receiver: Receiver): void {
   receiver.answer = (_request, response) => response.end('ok');
 }
 
-const seqsAt = (receiver: Receiver) => receiver.received.map(({ headers }) => Number(headers['x-service-sequence']));
-
 describe('the sign-in', () => {
   it('is asked for on every page, leads on to it, and ends with the sign-out', async () => {
-    const { operator, apiKey } = await aDesk();
-    const visitor = await aVisitor();
+    const { operator, apiKey } = await desk.aDesk();
+    const visitor = await desk.aVisitor();
     await visitor.signIn(apiKey);
     const { id } = await operator.register({
-      url: (await suite.aReceiver()).url,
+      url: (await desk.suite.aReceiver()).url,
       events: ['ticket.created'],
       name: 'CRM',
     });
 
-    const newcomer = await aVisitor();
+    const newcomer = await desk.aVisitor();
     await newcomer.open(`/endpoints/${id}`);
     await newcomer.heading('Sign in').waitFor();
     await newcomer.page.getByLabel('API key').fill(apiKey);
@@ -95,7 +57,7 @@ describe('the sign-in', () => {
   });
 
   it('says that a key is not known, and lets nobody in', async () => {
-    const visitor = await aVisitor();
+    const visitor = await desk.aVisitor();
     await visitor.open('/sign-in');
     await visitor.page.getByLabel('API key').fill(`gk_${'0'.repeat(26)}_nothing`);
     await visitor.button('Sign in').click();
@@ -108,9 +70,9 @@ describe('the sign-in', () => {
 
 describe('an endpoint', () => {
   it('is created, shows its secret this once, and is seen to receive a test', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const receiver = await suite.aReceiver();
+    const receiver = await desk.suite.aReceiver();
     await visitor.open('/endpoints');
     await page.getByRole('link', { name: 'New endpoint' }).first().click();
     await page.getByLabel('URL').fill(receiver.url);
@@ -140,7 +102,7 @@ describe('an endpoint', () => {
   });
 
   it('is refused with the reason beside the field that is at fault', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     await visitor.open('/endpoints/new');
     await visitor.page.getByLabel('URL').fill('https://localhost.internal/hook');
     await visitor.button('Choose all').click();
@@ -151,10 +113,10 @@ describe('an endpoint', () => {
   });
 
   it('is edited, paused, given a new secret, and deleted by typing its name', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
     const { id, secret } = await operator.register({
-      url: (await suite.aReceiver()).url,
+      url: (await desk.suite.aReceiver()).url,
       events: ['ticket.created'],
       name: 'CRM',
     });
@@ -196,9 +158,9 @@ describe('an endpoint', () => {
 
 describe('the page of an endpoint', () => {
   it('keeps its dialogs and its test to itself: Back to another endpoint shows neither', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const { url } = await suite.aReceiver();
+    const { url } = await desk.suite.aReceiver();
     const register = (name: string) => operator.register({ url, events: ['ticket.created'], name });
     const [one, other] = [await register('CRM'), await register('Pager')];
     await visitor.open(`/endpoints/${one.id}`);
@@ -218,9 +180,9 @@ describe('the page of an endpoint', () => {
 
 describe('a delivery that failed', () => {
   it('shows its attempts and whether its signature verifies, and is replayed', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const receiver = await failing();
+    const receiver = await desk.aFailingReceiver();
     const { id, secret } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
     await operator.emit(TICKET);
     await visitor.open('/endpoints');
@@ -237,7 +199,7 @@ describe('a delivery that failed', () => {
     await page.getByLabel('Raw body').fill('{}');
     await page.getByText('Does not verify').waitFor();
 
-    mend(receiver);
+    fix(receiver);
     await visitor.button('Replay').click();
     await page.locator('header').getByText('Delivered', { exact: true }).waitFor();
     expect((await operator.deliveries(id)).map(({ status }) => status)).toEqual(['delivered']);
@@ -248,16 +210,16 @@ describe('a delivery that failed', () => {
 
 describe('an endpoint that was disabled automatically', () => {
   it('is enabled and recovered at once, with the count first', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const receiver = await failing();
+    const receiver = await desk.aFailingReceiver();
     const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
-    const witness = await operator.register({ url: (await suite.aReceiver()).url, events: ['ticket.created'] });
+    const witness = await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'] });
     await operator.emit(TICKET, TICKET);
     await visitor.open(`/endpoints/${id}`);
     await visitor.see('Disabled automatically');
     await operator.emit(TICKET, TICKET, TICKET);
-    mend(receiver);
+    fix(receiver);
     // What an endpoint that works has got is routed for all.
     await eventually(async () => {
       expect(await operator.deliveries(witness.id)).toHaveLength(5);
@@ -281,15 +243,15 @@ describe('an endpoint that was disabled automatically', () => {
   });
 
   it('gets what failed before its last success, too', async () => {
-    const { visitor, operator } = await aDesk();
-    const receiver = await failing();
+    const { visitor, operator } = await desk.aDesk();
+    const receiver = await desk.aFailingReceiver();
     const { id } = await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
     const statuses = async () => (await operator.deliveries(id)).map(({ status }) => status);
     await operator.emit(TICKET);
     await eventually(async () => {
       expect(await statuses()).toEqual(['failed']);
     });
-    mend(receiver);
+    fix(receiver);
     await operator.emit(TICKET);
     await eventually(async () => {
       expect(await statuses()).toEqual(['failed', 'delivered']);
@@ -298,7 +260,7 @@ describe('an endpoint that was disabled automatically', () => {
     await operator.emit(TICKET, TICKET);
     await visitor.open(`/endpoints/${id}`);
     await visitor.see('Disabled automatically');
-    mend(receiver);
+    fix(receiver);
     await visitor.button('Enable and recover …').click();
     await visitor.button('Enable and recover 3').click();
     await visitor.see('3 of 3 scheduled, none waiting.');
@@ -308,9 +270,13 @@ describe('an endpoint that was disabled automatically', () => {
   });
 
   it('is on the overview, with the reason and the time', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const { id } = await operator.register({ url: (await failing()).url, events: ['ticket.created'], name: 'CRM' });
+    const { id } = await operator.register({
+      url: (await desk.aFailingReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
     await operator.emit(TICKET, TICKET);
     await eventually(async () => {
       expect((await operator.endpoint(id)).is_active).toBe(false);
@@ -325,9 +291,9 @@ describe('an endpoint that was disabled automatically', () => {
 
 describe('the events', () => {
   it('stream in live, and show the very bytes that are stored', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
-    const receiver = await suite.aReceiver();
+    const receiver = await desk.suite.aReceiver();
     await operator.register({ url: receiver.url, events: ['ticket.created'], name: 'CRM' });
     await operator.register({ url: receiver.url, events: ['lead.created'], name: 'Leads' });
     await operator.emit(TICKET);
@@ -356,7 +322,7 @@ describe('the events', () => {
   });
 
   it('are jumped to by their seq, and read back to the first', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
     await operator.emit(...Array.from({ length: 120 }, () => TICKET));
     await visitor.open('/events');
@@ -372,14 +338,14 @@ describe('the events', () => {
 
 describe('API keys', () => {
   it('are created with the scopes that were chosen, shown this once, and revoked', async () => {
-    const { visitor } = await aDesk();
+    const { visitor } = await desk.aDesk();
     const { page } = visitor;
     await visitor.open('/keys');
     await visitor.button('New API key').click();
     await page.getByRole('checkbox', { name: /^events:write/ }).check();
     await visitor.button('Create key').click();
     const key = (await page.getByTestId('secret').textContent()) ?? '';
-    const ask = () => fetch(`${suite.app.url}/api/v1/external/webhooks`, { headers: { 'x-api-key': key } });
+    const ask = () => fetch(`${desk.suite.app.url}/api/v1/external/webhooks`, { headers: { 'x-api-key': key } });
     // It is known, and may not do this.
     expect((await ask()).status).toBe(403);
     await page.getByLabel('I have stored the API key').check();
@@ -401,7 +367,7 @@ describe('API keys', () => {
 
 describe('the page of feed readers', () => {
   it('shows who reads the feed, and how far behind', async () => {
-    const { visitor, operator, apiKey } = await aDesk();
+    const { visitor, operator, apiKey } = await desk.aDesk();
     const { page } = visitor;
     await visitor.open('/cursors');
     await visitor.see('No reader stores its position here');
@@ -410,7 +376,7 @@ describe('the page of feed readers', () => {
       ['billing', 1],
       ['warehouse', 3],
     ]) {
-      const stored = await fetch(`${suite.app.url}/api/v1/external/cursors/${name}`, {
+      const stored = await fetch(`${desk.suite.app.url}/api/v1/external/cursors/${name}`, {
         method: 'PUT',
         headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
         body: JSON.stringify({ seq }),
@@ -430,13 +396,13 @@ describe('the page of feed readers', () => {
 
 describe('the page of agents', () => {
   it('shows who has subscribed, and ends a subscription', async () => {
-    const { visitor, operator, apiKey } = await aDesk();
+    const { visitor, operator, apiKey } = await desk.aDesk();
     const { page } = visitor;
     await visitor.open('/agents');
     await visitor.see('No agent has subscribed');
     const keyId = apiKey.split('_').slice(0, 2).join('_');
-    const agent = { orgId: operator.orgId, keyId, url: (await suite.aReceiver()).url };
-    await anMcpSubscription(suite.app.app.get(McpSubscriptions), agent, { filter: 'event.data.n != 0' });
+    const agent = { orgId: operator.orgId, keyId, url: (await desk.suite.aReceiver()).url };
+    await anMcpSubscription(desk.suite.app.app.get(McpSubscriptions), agent, { filter: 'event.data.n != 0' });
     await operator.emit(TICKET);
     const row = page.getByRole('row').filter({ hasText: 'ticket.created' });
     await eventually(async () => {
@@ -454,12 +420,8 @@ describe('the page of agents', () => {
 });
 
 describe('the alerts page', () => {
-  beforeAll(async () => {
-    await suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
-  });
-
   it('shows who waits and what was raised, and changes when alerts are raised', async () => {
-    const { visitor, operator } = await aDesk();
+    const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;
     const chat = (name: string, event: string, secondsAgo: number) => ({
       event,
@@ -490,17 +452,17 @@ describe('the alerts page', () => {
 });
 
 describe('every page', () => {
-  let desk: Desk;
+  let shared: Desk;
 
   beforeAll(async () => {
-    desk = await aDesk();
-    const { operator } = desk;
-    await operator.register({ url: (await suite.aReceiver()).url, events: ['ticket.created'], name: 'CRM' });
+    shared = await desk.aDesk();
+    const { operator } = shared;
+    await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'], name: 'CRM' });
   });
 
   it('is reached and used by the keyboard alone', async () => {
-    const visitor = await aVisitor();
-    await visitor.signIn(desk.apiKey);
+    const visitor = await desk.aVisitor();
+    await visitor.signIn(shared.apiKey);
     await visitor.open('/');
     await visitor.heading('Overview').waitFor();
     const { page } = visitor;
@@ -525,8 +487,8 @@ describe('every page', () => {
   });
 
   it('follows the theme that was chosen, also on the next visit', async () => {
-    const visitor = await aVisitor({ theme: 'light' });
-    await visitor.bringSession(desk.apiKey);
+    const visitor = await desk.aVisitor({ theme: 'light' });
+    await visitor.bringSession(shared.apiKey);
     await visitor.open('/');
     await visitor.heading('Overview').waitFor();
     const ground = () => visitor.page.evaluate<string>('getComputedStyle(document.body).backgroundColor');

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import type { Operator } from '../e2e/delivery/support/operator.js';
+import { seqsAt } from '../e2e/delivery/support/pushes.js';
 import { conversationData } from '../support/conversations.js';
 import { aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -12,14 +12,13 @@ import { holdAnswers } from './support/hold-answers.js';
 import type { Visitor } from './support/visitor.js';
 
 /** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
-const ENVIRONMENT = { RETRY_SCHEDULE: '100ms,1h', AUTO_DISABLE_AFTER: '10000' };
+const ENVIRONMENT = { RETRY_SCHEDULE: '100ms,1h', AUTO_DISABLE_AFTER: '10000', SWEEP_INTERVAL: '200ms' };
 const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where is my parcel?' } };
 
 let desk: FrontDesk;
 
 beforeAll(async () => {
   desk = await FrontDesk.open(ENVIRONMENT);
-  await desk.suite.gapless.start([AlertingModule], { env: { SWEEP_INTERVAL: '200ms' } });
 });
 
 afterEach(async () => {
@@ -31,7 +30,6 @@ afterAll(async () => {
 });
 
 const tickets = (count: number) => Array.from({ length: count }, () => TICKET);
-const seqsAt = ({ received }: Receiver) => received.map(({ headers }) => Number(headers['x-service-sequence']));
 
 /** The seqs of the listed events, from the top. */
 async function listedSeqs({ page }: Visitor): Promise<readonly number[]> {

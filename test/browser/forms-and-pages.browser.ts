@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
-import { AlertingModule } from '../../apps/alerting/src/alerting.module.js';
 import { conversationData } from '../support/conversations.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { RULES_OF_COLOR, violations } from './support/accessibility.js';
@@ -12,6 +11,7 @@ import type { View, Visitor } from './support/visitor.js';
 const ENVIRONMENT = {
   RETRY_SCHEDULE: '100ms,1h',
   AUTO_DISABLE_AFTER: '10000',
+  SWEEP_INTERVAL: '200ms',
 };
 const TICKET = {
   event: 'ticket.created',
@@ -31,9 +31,6 @@ let desk: FrontDesk;
 
 beforeAll(async () => {
   desk = await FrontDesk.open(ENVIRONMENT);
-  await desk.suite.gapless.start([AlertingModule], {
-    env: { SWEEP_INTERVAL: '200ms' },
-  });
 });
 
 afterEach(async () => {

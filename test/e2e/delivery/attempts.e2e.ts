@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/infrastructure/eventually.js';
-import type { Received, Receiver } from '../../support/receiver.js';
+import type { Received } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
 import { always, asTheEventSays, HeldPushes } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { Attempt, Delivery, EndpointWithSecret, Operator, WholeDelivery } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Attempt, Delivery, WholeDelivery } from './support/operator.js';
 import { attemptOf, nothingMoreComes } from './support/pushes.js';
 
 /** Unlike each other, so that one cannot be taken for another. */
@@ -28,19 +28,6 @@ beforeAll(async () => {
 
 afterAll(() => suite.stop());
 
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(answer: Receiver['answer']): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver(answer);
-  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'] });
-  return { operator, receiver, endpoint };
-}
-
 /** The endpoint's deliveries by seq, as soon as there are so many and all of them are as they should be. */
 function deliveriesOnce(
   { operator, endpoint }: Subscribed,
@@ -62,7 +49,7 @@ function ended({ status }: Delivery): boolean {
 describe('an attempt (contract 4.1)', () => {
   it.concurrent('delivers when it is answered with any 2xx', async () => {
     const statuses = [200, 201, 202, 203, 204, 206, 226, 299];
-    const to = await aSubscriber(asTheEventSays());
+    const to = await suite.aSubscriber({}, asTheEventSays());
     await to.operator.emit(...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status] } })));
     const deliveries = await deliveriesOnce(to, statuses.length, ended);
     expect(deliveries.map(({ response_status }) => response_status)).toEqual(statuses);
@@ -73,7 +60,7 @@ describe('an attempt (contract 4.1)', () => {
   });
 
   it.concurrent('leaves a record with the members of contract 3.5', async () => {
-    const to = await aSubscriber(always(202));
+    const to = await suite.aSubscriber({}, always(202));
     const emittedAtMs = Date.now();
     const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
     const [{ attempts_log, envelope, endpoint_id, request, ...delivery } = {} as never] = await deliveriesOnce(
@@ -117,7 +104,7 @@ describe('an attempt (contract 4.1)', () => {
 
   it.concurrent('is made again when it is answered with anything but 2xx', async () => {
     const statuses = [300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 410, 429, 500, 502, 503, 599];
-    const to = await aSubscriber(asTheEventSays());
+    const to = await suite.aSubscriber({}, asTheEventSays());
     await to.operator.emit(
       ...statuses.map((status) => ({ event: 'ticket.created', data: { answers: [status, 200] } })),
     );
@@ -134,7 +121,7 @@ describe('an attempt (contract 4.1)', () => {
 
   it.concurrent('follows no redirect, not to a better place either', async () => {
     const elsewhere = await suite.aReceiver();
-    const to = await aSubscriber((_request, response, push) => {
+    const to = await suite.aSubscriber({}, (_request, response, push) => {
       const status = { 1: 301, 2: 302, 3: 307, 4: 308 }[attemptOf(push)];
       if (status === undefined) response.end();
       else response.writeHead(status, { location: elsewhere.url }).end();
@@ -152,7 +139,7 @@ describe('an attempt (contract 4.1)', () => {
   });
 
   it.concurrent('fails when the connection is closed in place of an answer', async () => {
-    const to = await aSubscriber((request, response, push) => {
+    const to = await suite.aSubscriber({}, (request, response, push) => {
       if (attemptOf(push) === 1) request.socket.destroy();
       else response.end();
     });
@@ -168,7 +155,7 @@ describe('an attempt (contract 4.1)', () => {
 
   it.concurrent('sets failure_count to 0 when it succeeds, and raises it by one when it fails', async () => {
     const held = new HeldPushes();
-    const { operator, endpoint } = await aSubscriber(held.answer);
+    const { operator, endpoint } = await suite.aSubscriber({}, held.answer);
     const failureCount = (count: number) =>
       eventually(async () => {
         expect((await operator.endpoint(endpoint.id)).failure_count).toBe(count);
@@ -193,7 +180,7 @@ describe('a delivery whose every attempt fails', () => {
   let failed: WholeDelivery;
 
   beforeAll(async () => {
-    to = await aSubscriber(held.answer);
+    to = await suite.aSubscriber({}, held.answer);
     await to.operator.emit({ event: 'ticket.created', data: {} });
     for (const attempt of oneTo(TIERS_MS.length + 1)) {
       const { push, answer } = await held.next();
@@ -285,7 +272,7 @@ describe('a delivery whose every attempt fails', () => {
 
 describe('a delivery whose last retry succeeds', () => {
   it('is delivered', async () => {
-    const to = await aSubscriber((_request, response, push) => {
+    const to = await suite.aSubscriber({}, (_request, response, push) => {
       response.writeHead(attemptOf(push) === 9 ? 200 : 503).end();
     });
     await to.operator.emit({ event: 'ticket.created', data: {} });

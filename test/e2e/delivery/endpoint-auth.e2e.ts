@@ -169,7 +169,7 @@ describe('auth of the kind oauth2', () => {
   it.concurrent('delays nobody else if the token endpoint hangs', async () => {
     const server = await aTokenServer(() => undefined);
     const hanging = await aSubscriber(server);
-    const other = await suite.aSubscriber({});
+    const other = await suite.aSubscriber();
     await hanging.operator.emit(...eventsOf(300));
     await eventually(() => {
       expect(server.received.length).toBeGreaterThan(0);

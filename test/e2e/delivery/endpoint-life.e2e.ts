@@ -6,12 +6,11 @@ import { ProjectorModule } from '../../../apps/projector/src/projector.module.js
 import { aGapless } from '../../support/gapless.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { readTopic } from '../../support/log-reader.js';
-import type { Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
 import { ALL_STAGES, API_HTTP } from '../../support/stages.js';
 import { always, asTheEventSays, HeldPushes } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { Delivery, Endpoint, EndpointHealth, EndpointWithSecret, Operator } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Delivery, Endpoint, EndpointHealth } from './support/operator.js';
 import { attemptOf, envelopeOf, headerOf, isSignedWith, nothingMoreComes, seqOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
@@ -29,19 +28,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => suite.stop());
-
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(answer: Receiver['answer']): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver(answer);
-  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'] });
-  return { operator, receiver, endpoint };
-}
 
 async function emit({ operator }: Subscribed, count: number, data: unknown = {}): Promise<void> {
   await operator.emit(...oneTo(count).map(() => ({ event: 'ticket.created', data })));
@@ -72,7 +58,7 @@ function deliveriesOnce(
 
 /** An endpoint that has become inactive by failing too often. */
 async function anAutoDisabled(): Promise<Subscribed> {
-  const to = await aSubscriber(always(500));
+  const to = await suite.aSubscriber({}, always(500));
   await emit(to, AUTO_DISABLE_AFTER);
   await endpointOnce(to, { is_active: false });
   return to;
@@ -120,7 +106,7 @@ it.concurrent(
   'an endpoint that fails (contract 4.2) becomes inactive with the 20th failed attempt in a row, over all its deliveries',
   async () => {
     const held = new HeldPushes();
-    const to = await aSubscriber(held.answer);
+    const to = await suite.aSubscriber({}, held.answer);
     await emit(to, AUTO_DISABLE_AFTER);
     for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
     const health = { status: 'failing', pending: 20, disabled_at: null } as const;
@@ -159,7 +145,7 @@ it.concurrent(
 it.concurrent(
   'an endpoint that fails (contract 4.2) becomes inactive by retries as well as by first attempts',
   async () => {
-    const to = await aSubscriber(always(500));
+    const to = await suite.aSubscriber({}, always(500));
     await emit(to, AUTO_DISABLE_AFTER / 2);
     const { health } = await endpointOnce(to, { is_active: false });
     expect(health.failed_attempts_24h).toBe(AUTO_DISABLE_AFTER);
@@ -172,7 +158,7 @@ it.concurrent(
 
 it.concurrent('an endpoint that fails (contract 4.2) begins to count again with any success', async () => {
   const held = new HeldPushes();
-  const to = await aSubscriber(held.answer);
+  const to = await suite.aSubscriber({}, held.answer);
   await emit(to, 2 * AUTO_DISABLE_AFTER);
   for (let n = 1; n < AUTO_DISABLE_AFTER; n++) (await held.next()).answer(500);
   await endpointOnce(to, { failure_count: 19 });
@@ -234,7 +220,7 @@ it.concurrent(
   'an endpoint that its operator disables (contract 4.2) ends what is pending as failed with endpoint_disabled, attempts as they were, and sends none of it',
   async () => {
     const held = new HeldPushes();
-    const to = await aSubscriber(held.answer);
+    const to = await suite.aSubscriber({}, held.answer);
     const { operator, endpoint } = to;
     await emit(to, 1);
     (await held.next()).answer(503);
@@ -263,7 +249,7 @@ it.concurrent(
 it.concurrent(
   'an endpoint that its operator disables (contract 4.2) gets no delivery of events that come meanwhile, and again of those that come later',
   async () => {
-    const to = await aSubscriber(always(200));
+    const to = await suite.aSubscriber();
     const { operator, endpoint } = to;
     const witness = await operator.register({ url: to.receiver.url, events: ['ticket.created'] });
     await operator.change(endpoint.id, { is_active: false });
@@ -280,7 +266,7 @@ it.concurrent(
 );
 
 it.concurrent('the health of an endpoint (contract 3.1) is empty before the first event', async () => {
-  const { operator, endpoint } = await aSubscriber(always(200));
+  const { operator, endpoint } = await suite.aSubscriber();
   const { secret, ...members } = endpoint;
   expect(secret).toMatch(/^whsec_/);
   expect(await operator.endpoint(endpoint.id)).toEqual({
@@ -309,7 +295,7 @@ it.concurrent(
   'the health of an endpoint (contract 3.1) counts deliveries, failed attempts and what is pending, and shows the last of each',
   async () => {
     const held = new HeldPushes();
-    const to = await aSubscriber(held.answer);
+    const to = await suite.aSubscriber({}, held.answer);
     for (const status of [200, 204, 503]) {
       await emit(to, 1);
       (await held.next()).answer(status);
@@ -352,7 +338,7 @@ it.concurrent(
 it.concurrent(
   'a test event (contract 4.5, 5.1) is an event of the org: it takes a seq, and is in the feed without a widget',
   async () => {
-    const to = await aSubscriber(always(200));
+    const to = await suite.aSubscriber();
     await emit(to, 1);
     const delivery = await to.operator.test(to.endpoint.id);
     await emit(to, 1);
@@ -370,7 +356,7 @@ it.concurrent(
 it.concurrent(
   'a test event (contract 4.5, 5.1) is pushed to the tested endpoint alone, whatever it and the others subscribe to',
   async () => {
-    const { operator, receiver: all } = await aSubscriber(always(200));
+    const { operator, receiver: all } = await suite.aSubscriber();
     const receiver = await suite.aReceiver();
     const endpoint = await operator.register({ url: receiver.url, events: ['lead.created'], widget_ids: [] });
     const answered = await operator.test(endpoint.id);
@@ -400,7 +386,7 @@ it.concurrent(
 );
 
 it.concurrent('a test event (contract 4.5, 5.1) is signed exactly like a real one', async () => {
-  const to = await aSubscriber(always(200));
+  const to = await suite.aSubscriber();
   await emit(to, 1);
   await to.operator.test(to.endpoint.id);
   const pushes = await eventually(() => {
@@ -416,7 +402,7 @@ it.concurrent('a test event (contract 4.5, 5.1) is signed exactly like a real on
 it.concurrent(
   'a test event (contract 4.5, 5.1) is refused on an inactive endpoint: 409 endpoint_inactive, and takes no seq',
   async () => {
-    const { operator, endpoint } = await aSubscriber(always(200));
+    const { operator, endpoint } = await suite.aSubscriber();
     await operator.change(endpoint.id, { is_active: false });
     const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/test`);
     expect(refusal).toMatchObject({ status: 409, code: 'endpoint_inactive' });
@@ -428,7 +414,7 @@ it.concurrent(
 it.concurrent(
   'rotate-secret (contract 5.1, 6.2) signs the very next attempt with the new secret, and the old one verifies no more',
   async () => {
-    const to = await aSubscriber(always(200));
+    const to = await suite.aSubscriber();
     const secrets = [to.endpoint.secret];
     for (const seq of oneTo(8)) {
       const rotated = await to.operator.rotateSecret(to.endpoint.id);
@@ -449,7 +435,7 @@ it.concurrent(
 it.concurrent(
   'rotate-secret (contract 5.1, 6.2) has both secrets sign during the overlap, which can be ended early',
   async () => {
-    const to = await aSubscriber(always(200));
+    const to = await suite.aSubscriber();
     const old = to.endpoint.secret;
     const { secret, ...rotated } = await to.operator.rotateSecret(to.endpoint.id, { overlap_seconds: 86_400 });
     const ends = (rotated as { previous_secret_expires_at?: string }).previous_secret_expires_at;
@@ -504,7 +490,7 @@ it.concurrent(
 );
 
 it.concurrent('rotate-secret (contract 5.1, 6.2) takes a secret that the receiver has already', async () => {
-  const to = await aSubscriber(always(200));
+  const to = await suite.aSubscriber();
   const secretOf = (bytes: number) => `whsec_${Buffer.alloc(bytes, to.endpoint.id).toString('base64')}`;
   const rotated = await to.operator.rotateSecret(to.endpoint.id, { secret: secretOf(24) });
   expect(rotated.secret).toBe(secretOf(24));
@@ -532,7 +518,7 @@ it.concurrent('rotate-secret (contract 5.1, 6.2) takes a secret that the receive
 it.concurrent(
   'rotate-secret (contract 5.1, 6.2) also signs a retry and a replay of an earlier delivery with it',
   async () => {
-    const to = await aSubscriber(asTheEventSays());
+    const to = await suite.aSubscriber({}, asTheEventSays());
     await emit(to, 1, { answers: [500, 200, 200] });
     const [delivery] = await deliveriesOnce(to, [{ status: 'pending', attempts: 1 }]);
     const { secret } = await to.operator.rotateSecret(to.endpoint.id);
@@ -549,7 +535,7 @@ it.concurrent(
 it.concurrent(
   'an endpoint that is deleted (contract 4.2, 5.1) leaves with all its history: no row is left, and nobody knows it any more',
   async () => {
-    const to = await aSubscriber(asTheEventSays());
+    const to = await suite.aSubscriber({}, asTheEventSays());
     const { operator, endpoint } = to;
     const sibling = await operator.register({ url: to.receiver.url, events: ['ticket.created'] });
     await emit(to, 2, { answers: [200] });
@@ -594,7 +580,7 @@ it.concurrent(
 it.concurrent(
   'an endpoint that is deleted (contract 4.2, 5.1) sends no retry that waited, and gets no event any more',
   async () => {
-    const to = await aSubscriber(always(500));
+    const to = await suite.aSubscriber({}, always(500));
     await emit(to, 3);
     await deliveriesOnce(
       to,
@@ -611,7 +597,7 @@ it.concurrent(
   'an endpoint that is deleted (contract 4.2, 5.1) leaves no row of an attempt that was in flight, and does not repeat it',
   async () => {
     const held = new HeldPushes();
-    const to = await aSubscriber(held.answer);
+    const to = await suite.aSubscriber({}, held.answer);
     await emit(to, 2);
     const [failing, succeeding] = [await held.next(), await held.next()];
     await deliveriesOnce(to, [{ attempts: 0 }, { attempts: 0 }]);

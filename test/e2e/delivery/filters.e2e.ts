@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
-import type { Receiver } from '../../support/receiver.js';
 import { Store } from '#libs/postgres';
 import { always } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { EndpointWithSecret, Operator } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Operator } from './support/operator.js';
 
 let suite: DeliverySuite;
 
@@ -17,18 +16,6 @@ beforeAll(async () => {
 afterAll(() => suite.stop());
 
 const URGENT = 'event.data.priority == "urgent"';
-
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(filter: string | null, events = ['ticket.created']): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver(always(200));
-  return { operator, receiver, endpoint: await operator.register({ url: receiver.url, events, filter }) };
-}
 
 function ticket(priority?: unknown) {
   return { event: 'ticket.created', data: priority === undefined ? {} : { priority } };
@@ -56,7 +43,7 @@ async function answersTo({ operator }: Subscribed, eventId: string): Promise<rea
 
 describe('a filter', () => {
   it.concurrent('decides what is pushed, and the feed has everything', async () => {
-    const to = await aSubscriber(URGENT);
+    const to = await suite.aSubscriber({ filter: URGENT });
     expect(await to.operator.endpoint(to.endpoint.id)).toMatchObject({ filter: URGENT });
     const [low, urgent] = await to.operator.emit(ticket('low'), ticket('urgent'), ticket('low'), ticket('urgent'));
     await expectPushed(to, ['urgent', 'urgent']);
@@ -72,14 +59,14 @@ describe('a filter', () => {
   });
 
   it.concurrent('without an answer lets the event through', async () => {
-    const to = await aSubscriber(URGENT);
+    const to = await suite.aSubscriber({ filter: URGENT });
     await to.operator.emit(ticket(), ticket('low'), ticket(['urgent']), ticket('urgent'));
     // A text is not equal to a list. So only the event without a priority has no answer.
     await expectPushed(to, [undefined, 'urgent']);
   });
 
   it.concurrent('does not count for tests and examples', async () => {
-    const to = await aSubscriber('event.seq < 0');
+    const to = await suite.aSubscriber({ filter: 'event.seq < 0' });
     await to.operator.test(to.endpoint.id);
     const example = await to.operator.api.request(
       'POST',
@@ -100,7 +87,7 @@ describe('a filter', () => {
   });
 
   it.concurrent('can be changed and removed, which counts for the next event', async () => {
-    const to = await aSubscriber(URGENT);
+    const to = await suite.aSubscriber({ filter: URGENT });
     await to.operator.emit(ticket('low'), ticket('urgent'));
     await expectPushed(to, ['urgent']);
     const low = 'event.data.priority == "low"';
@@ -119,7 +106,7 @@ describe('a filter', () => {
   });
 
   it.concurrent('applies to missed events that are recovered, and not to replays', async () => {
-    const to = await aSubscriber(URGENT);
+    const to = await suite.aSubscriber({ filter: URGENT });
     await to.operator.emit(ticket('urgent'));
     await expectPushed(to, ['urgent']);
     const [delivery] = await eventually(async () => {
@@ -194,7 +181,7 @@ describe('a filter that cannot be accepted', () => {
 
   it.concurrent('is not for one of the types, also when the types change', async () => {
     const filter = 'event.data.source == "telegram"';
-    const { operator, receiver, endpoint } = await aSubscriber(filter, ['lead.created']);
+    const { operator, receiver, endpoint } = await suite.aSubscriber({ filter, events: ['lead.created'] });
     const path = `/external/webhooks/${endpoint.id}`;
     const events = ['lead.created', 'conversation.queued'];
     const detail = /column 12: event.data of conversation.queued has no member "source"/;

@@ -124,7 +124,7 @@ describe('an endpoint with previous_sequence', () => {
   }, 180_000);
 
   it('names nothing with events of before, and begins with the next one', async () => {
-    const to = await suite.aSubscriber({});
+    const to = await suite.aSubscriber();
     await to.operator.emit({ event: 'ticket.created', data: {} }, { event: 'ticket.created', data: {} });
     await delivered(to, 2);
     await to.operator.change(to.endpoint.id, { previous_sequence: true });

@@ -3,12 +3,11 @@ import { ApiModule } from '../../../apps/api/src/api.module.js';
 import type { Submission } from '../../support/api-client.js';
 import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
-import type { Receiver } from '../../support/receiver.js';
 import { oneTo } from '../../support/sequence.js';
 import { API_HTTP } from '../../support/stages.js';
 import { always, HeldPushes } from './support/answers.js';
-import { DeliverySuite } from './support/delivery-suite.js';
-import type { Delivery, EndpointWithSecret, Operator } from './support/operator.js';
+import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
+import type { Delivery } from './support/operator.js';
 import { attemptOf, nothingMoreComes, seqOf } from './support/pushes.js';
 
 let suite: DeliverySuite;
@@ -19,19 +18,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => suite.stop());
-
-interface Subscribed {
-  readonly operator: Operator;
-  readonly receiver: Receiver;
-  readonly endpoint: EndpointWithSecret;
-}
-
-async function aSubscriber(members: object = {}): Promise<Subscribed> {
-  const operator = await suite.anOperator();
-  const receiver = await suite.aReceiver();
-  const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...members });
-  return { operator, receiver, endpoint };
-}
 
 function tickets(count: number): readonly Submission[] {
   return oneTo(count).map((n) => ({ event: 'ticket.created', data: { n } }));
@@ -92,7 +78,7 @@ async function seqsRecovered(to: Subscribed, body: object): Promise<readonly num
 
 describe('recover (contract 4.4)', () => {
   it.concurrent('sends what failed once more, as the same deliveries, in the order of their seqs', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await failing(to, 10);
     const failed = await to.operator.deliveries(to.endpoint.id);
     expect(await seqsRecovered(to, { since_seq: 0, status: 'failed' })).toEqual(oneTo(10));
@@ -104,7 +90,7 @@ describe('recover (contract 4.4)', () => {
   });
 
   it.concurrent('sends what was missed while the endpoint was inactive, in the order of the seqs', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await missing(to, tickets(10));
     expect(await to.operator.deliveries(to.endpoint.id)).toEqual([]);
     expect(await seqsRecovered(to, { since_seq: 0, status: 'missed' })).toEqual(oneTo(10));
@@ -115,7 +101,7 @@ describe('recover (contract 4.4)', () => {
   it.concurrent(
     'takes failed ones, missed ones, or without a status both, mixed in the order of their seqs',
     async () => {
-      const to = await aSubscriber();
+      const to = await suite.aSubscriber();
       await failing(to, 2);
       await missing(to, tickets(2));
       await failing(to, 1);
@@ -130,7 +116,7 @@ describe('recover (contract 4.4)', () => {
   );
 
   it.concurrent('sends and changes nothing in a dry run', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await failing(to, 3);
     const before = await to.operator.deliveries(to.endpoint.id);
     const dryRun = { since_seq: 0, dry_run: true };
@@ -141,7 +127,7 @@ describe('recover (contract 4.4)', () => {
   });
 
   it.concurrent('is seen in the delivery log as soon as it is answered (contract 4.4)', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await failing(to, 3);
     await missing(to, tickets(2));
     const held = new HeldPushes();
@@ -156,7 +142,7 @@ describe('recover (contract 4.4)', () => {
   });
 
   it.concurrent('begins after since_seq', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await failing(to, 5);
     expect(await to.operator.recover(to.endpoint.id, { since_seq: 5, dry_run: true })).toMatchObject({ matched: 0 });
     expect(await seqsRecovered(to, { since_seq: 3 })).toEqual([4, 5]);
@@ -167,7 +153,7 @@ describe('recover (contract 4.4)', () => {
   });
 
   it.concurrent('takes what was appended from since on, and before until', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     for (let n = 0; n < 4; n++) await failing(to, 1);
     const times = (await to.operator.deliveries(to.endpoint.id)).map(({ created_at }) => created_at);
     expect(times).toEqual(times.toSorted());
@@ -182,14 +168,14 @@ describe('recover (contract 4.4)', () => {
   });
 
   it.concurrent('finds hundreds, page by page', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await missing(to, tickets(240));
     const seqs = await seqsRecovered(to, { since_seq: 0 });
     expect(seqs.toSorted((a, b) => a - b)).toEqual(oneTo(240));
   });
 
   it.concurrent('recovers what was pending when the endpoint became inactive', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     to.receiver.answer = () => {
       // No answer: the attempt is in flight when the endpoint is disabled, and fails later.
     };
@@ -207,7 +193,7 @@ describe('recover (contract 4.4)', () => {
 describe('what an endpoint missed', () => {
   it.concurrent('is only what it subscribes to and has in its scope', async () => {
     const [widget, other] = [aWidgetId(), aWidgetId()];
-    const to = await aSubscriber({ events: ['ticket.created', 'help_article.published'], widget_ids: [widget] });
+    const to = await suite.aSubscriber({ events: ['ticket.created', 'help_article.published'], widget_ids: [widget] });
     await missing(to, [
       { event: 'ticket.created', widget_id: widget, data: {} },
       { event: 'ticket.created', widget_id: other, data: {} },
@@ -240,7 +226,7 @@ describe('what an endpoint missed', () => {
   });
 
   it.concurrent('is not a test event of another endpoint', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     const other = await to.operator.register({ url: to.receiver.url, events: ['ticket.created'] });
     await to.operator.change(to.endpoint.id, { is_active: false });
     await to.operator.test(other.id);
@@ -251,7 +237,7 @@ describe('what an endpoint missed', () => {
 
 describe('what is past retention', () => {
   it('is not recovered, whether or not it is dropped yet', async () => {
-    const { operator, endpoint, ...to } = await aSubscriber();
+    const { operator, endpoint, ...to } = await suite.aSubscriber();
     await missing({ operator, endpoint, ...to }, tickets(2));
     const shortLived = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RETENTION: '1ms' } });
     const late = await suite.anOperator(operator.orgId, shortLived);
@@ -262,7 +248,7 @@ describe('what is past retention', () => {
 
 describe('a dry run', () => {
   it.concurrent('counts on an inactive endpoint too: what failed, and what it misses', async () => {
-    const to = await aSubscriber();
+    const to = await suite.aSubscriber();
     await failing(to, 2);
     await to.operator.change(to.endpoint.id, { is_active: false });
     await to.operator.emit(...tickets(3));
@@ -276,7 +262,7 @@ describe('a dry run', () => {
 
 describe('recover is refused', () => {
   it.concurrent('on an inactive endpoint: 409 endpoint_inactive', async () => {
-    const { operator, endpoint } = await aSubscriber();
+    const { operator, endpoint } = await suite.aSubscriber();
     await operator.change(endpoint.id, { is_active: false });
     const refusal = await operator.refusal('POST', `/external/webhooks/${endpoint.id}/recover`, { since_seq: 0 });
     expect(refusal).toMatchObject({ status: 409, code: 'endpoint_inactive' });
@@ -284,7 +270,7 @@ describe('recover is refused', () => {
 
   it.concurrent('on an endpoint that there is not: 404 not_found', async () => {
     const operator = await suite.anOperator();
-    const { endpoint: strangers } = await aSubscriber();
+    const { endpoint: strangers } = await suite.aSubscriber();
     for (const id of [strangers.id, `whe_${'0'.repeat(26)}`]) {
       const refusal = await operator.refusal('POST', `/external/webhooks/${id}/recover`, { since_seq: 0 });
       expect(refusal).toMatchObject({ status: 404, code: 'not_found' });
@@ -292,7 +278,7 @@ describe('recover is refused', () => {
   });
 
   it.concurrent('without one beginning, or with values that cannot be: 422 with a pointer', async () => {
-    const { operator, endpoint } = await aSubscriber();
+    const { operator, endpoint } = await suite.aSubscriber();
     const since = '2026-01-01T00:00:00Z';
     const rows: readonly (readonly [string, object])[] = [
       ['#/since', {}],

@@ -74,7 +74,7 @@ export class DeliverySuite {
   }
 
   /** Registers an endpoint for new tickets. @param settings further members of its registration */
-  async aSubscriber(settings: object, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
+  async aSubscriber(settings: object = {}, answer: Receiver['answer'] = always(200)): Promise<Subscribed> {
     const operator = await this.anOperator();
     const receiver = await this.aReceiver(answer);
     const endpoint = await operator.register({ url: receiver.url, events: ['ticket.created'], ...settings });

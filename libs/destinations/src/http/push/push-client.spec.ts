@@ -7,6 +7,7 @@ import { systemClock } from '#libs/domain';
 import { parseNetworks, parsePorts } from '#libs/runtime';
 import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
 import { reset, startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
@@ -83,14 +84,6 @@ function aRequest(url: string | TestReceiver, changes: Partial<PushRequest> = {}
   };
 }
 
-async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the condition did not become true');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Blocks the thread until well after this time limit. */
 function standStill(timeoutMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 500);
@@ -123,7 +116,9 @@ async function expectBroken(server: TestReceiver, detail: string, changes: Parti
     startedAtMs: expect.any(Number),
     durationMs: expect.any(Number),
   });
-  await eventually(() => server.open() === 0);
+  await eventually(() => {
+    expect(server.open()).toBe(0);
+  });
   expect(server.requests).toHaveLength(1);
 }
 
@@ -231,7 +226,9 @@ describe('an answer', () => {
     const before = process.memoryUsage().rss;
     const outcome = await client().post(aRequest(server));
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: 'x'.repeat(1024) });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
     expect(sent).toBeLessThan(64 * 1024 * 1024);
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
   });
@@ -244,7 +241,9 @@ describe('an answer', () => {
       chunks(...given);
     });
     await expect(client().post(aRequest(server))).resolves.toMatchObject({ kind: 'answered', status: 200 });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
     // What the sockets hold, and far less than the 32 MB around 16 KiB of such chunks.
     expect(sent).toBeLessThan(12_000_000);
   });
@@ -264,7 +263,9 @@ describe('an answer', () => {
     });
     const outcome = await client().post(aRequest(server, { timeoutMs: UNTIL_BEGUN_MS }));
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, responseExcerpt: expect.stringMatching(/^\.+$/) });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 
   it.each([
@@ -361,7 +362,9 @@ describe('an answer whose body is needed', () => {
     const server = await receiver(answer(HEAD));
     const outcome = await client().post(aRequest(server, { needsBody, timeoutMs: UNTIL_BEGUN_MS }));
     expect(outcome).toMatchObject({ kind: 'failed', error: 'timeout', detail: 'no end of the answer within 2000 ms' });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 
   it.each([
@@ -488,7 +491,9 @@ describe('a failure', () => {
         const server = await receiver(behaviour);
         const outcome = await client().post(aRequest(server, { timeoutMs: UNTIL_BEGUN_MS }));
         expect({ name, outcome }).toMatchObject({ name, outcome: { kind: 'failed', error: 'timeout', detail } });
-        await eventually(() => server.open() === 0);
+        await eventually(() => {
+          expect(server.open()).toBe(0);
+        });
       }),
     );
   });
@@ -703,7 +708,9 @@ describe('TLS', () => {
       error: 'timeout',
       detail: 'no TLS handshake within 2000 ms',
     });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 });
 
@@ -722,7 +729,9 @@ describe('connections', () => {
     const push = client();
     const controller = new AbortController();
     const slow = Array.from({ length: 600 }, () => push.post(aRequest(server, { signal: controller.signal })));
-    await eventually(() => server.requests.length === 600);
+    await eventually(() => {
+      expect(server.requests.length).toBe(600);
+    });
     expect(await push.post(aRequest(server))).toMatchObject({ kind: 'answered', status: 200 });
     controller.abort();
     await Promise.all(slow);
@@ -737,7 +746,9 @@ describe('connections', () => {
     const push = client();
     await push.post(aRequest(server));
     sockets[0]?.end();
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
     await expect(push.post(aRequest(server))).resolves.toMatchObject({ kind: 'answered' });
     expect([server.requests.length, server.connections()]).toEqual([2, 2]);
   });
@@ -813,10 +824,14 @@ describe('a signal', () => {
     const server = await receiver(() => undefined);
     const controller = new AbortController();
     const post = client().post(aRequest(server, { signal: controller.signal }));
-    await eventually(() => server.requests.length === 1);
+    await eventually(() => {
+      expect(server.requests.length).toBe(1);
+    });
     controller.abort();
     await expect(post).resolves.toMatchObject({ kind: 'failed', error: 'connect', detail: 'the attempt was ended' });
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 
   it('ends an attempt that has not begun', async () => {
@@ -839,7 +854,9 @@ describe('close', () => {
     const push = client();
     await push.post(aRequest(server));
     const inFlight = push.post(aRequest(server));
-    await eventually(() => socket !== undefined);
+    await eventually(() => {
+      expect(socket).toBeDefined();
+    });
     const closed = push.close();
     await expect(push.post(aRequest(server))).resolves.toMatchObject({
       kind: 'failed',
@@ -848,7 +865,9 @@ describe('close', () => {
     socket?.write(OK);
     await expect(inFlight).resolves.toMatchObject({ kind: 'answered' });
     await closed;
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 
   it('is done at once when nothing is in flight', async () => {
@@ -857,6 +876,8 @@ describe('close', () => {
     await push.post(aRequest(server));
     await push.close();
     await push.close();
-    await eventually(() => server.open() === 0);
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
   });
 });
