@@ -78,7 +78,7 @@ export async function build(root) {
   }
 }
 
-const advice = 'These are errors in the sources: mend them, then run the command again.';
+const advice = 'The sources have these errors. Fix them, then run the command again.';
 
 async function compile(root) {
   const compiler = join(root, 'node_modules/typescript-compiler/bin/tsc');

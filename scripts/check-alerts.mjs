@@ -59,15 +59,15 @@ await runMain(async () => {
   checkEachIsTested();
   if (tool === undefined) return;
   const check = (args, advice) => runTool(tool, args, { cwd: ROOT, advice });
-  await check(['check', 'rules', RULES], `Mend ${RULES}.`);
-  await check(['check', 'config', CONFIGURATION], `Mend ${CONFIGURATION}.`);
-  process.stdout.write(await check(['test', 'rules', RULE_TESTS], `Mend ${RULES} or ${RULE_TESTS}.`));
+  await check(['check', 'rules', RULES], `Fix ${RULES}.`);
+  await check(['check', 'config', CONFIGURATION], `Fix ${CONFIGURATION}.`);
+  process.stdout.write(await check(['test', 'rules', RULE_TESTS], `Fix ${RULES} or ${RULE_TESTS}.`));
   const directory = mkdtempSync(join(tmpdir(), 'gapless-dashboard-'));
   try {
     // YAML takes JSON as it is.
     const path = join(directory, 'queries.yml');
     writeFileSync(path, queriesAsRules());
-    process.stdout.write(await check(['check', 'rules', path], `Mend the queries of ${DASHBOARD}.`));
+    process.stdout.write(await check(['check', 'rules', path], `Fix the queries of ${DASHBOARD}.`));
     const scraped = join(directory, 'metrics.txt');
     writeFileSync(scraped, await everyMetric());
     await runTool('sh', ['-c', '"$0" check metrics < "$1"', tool, scraped], {

@@ -29,7 +29,8 @@ const PULL_TIMEOUT_S = 120;
  * @returns {Promise<{node: string, debian: string}>} Debian with Node and npm, and Debian alone.
  */
 export async function containerBases({ root, env, print }) {
-  const docker = (...args) => runTool('docker', args, { cwd: root, env, advice: 'Mend it, then run this again.' });
+  const docker = (...args) =>
+    runTool('docker', args, { cwd: root, env, advice: 'Fix the error, then run this again.' });
   const isThere = async (image) => (await docker('images', '--quiet', image)).trim() !== '';
   try {
     for (const image of Object.values(PUBLIC)) {

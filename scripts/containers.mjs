@@ -36,7 +36,7 @@ async function buildImages(env) {
   const bases = await containerBases({ root: ROOT, env, print: console.log });
   const build = (tag, dockerfile, context, args) => {
     const given = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-    const advice = 'Mend the Dockerfile, or check that the package registries can be reached, then run this again.';
+    const advice = 'Fix the Dockerfile, or check that the package registries can be reached, then run this again.';
     return timed(`Building ${tag}`, () =>
       runTool('docker', ['build', '--file', dockerfile, '--tag', tag, ...given, context], { cwd: ROOT, env, advice }),
     );

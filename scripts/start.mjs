@@ -9,7 +9,7 @@ npm start -- servers    Kafka and Postgres alone, for commands that need all sta
 npm start -- <stage>    one stage alone, which needs KAFKA_BROKERS, DATABASE_URL and
                         SECRET_ENCRYPTION_KEYS: STAGES
 
-What is missing is installed, fetched and built first.
+It installs, fetches and builds everything that is missing first.
 
 Settings are environment variables, such as PORT=4000 npm start:
   PORT             the port of the API and the dashboard (3000, or a free one if that is taken)

@@ -5,13 +5,9 @@ import { ROOT } from '../support/root.js';
 import { termsIn } from './terms.js';
 import { trackedFiles } from './tracked-files.js';
 
-/** Folders whose comments are still to be rewritten. A folder leaves this list for good. */
-const NOT_YET: readonly string[] = [];
-
-const FILES = trackedFiles('apps', 'libs', 'scripts', 'test').filter(
-  (path) => /(?<!\.d)\.(tsx?|m[jt]s)$/.test(path) && !NOT_YET.some((folder) => path.startsWith(`${folder}/`)),
-);
-const TEST_FILE = /\.(i?spec|e2e|browser|containers)\.ts$/;
+const FILES = trackedFiles('apps', 'libs', 'scripts', 'test').filter((path) => /(?<!\.d)\.(tsx?|m[jt]s)$/.test(path));
+/** The files whose names are checked. Names in tests are not. */
+const PRODUCT = FILES.filter((path) => /^(apps|libs)\//.test(path) && !/\.i?spec\.ts$|\/testing\//.test(path));
 
 /** Returns the comments of a source, each as one line. It leaves out a `//` after code. */
 function comments(source: string): readonly string[] {
@@ -27,12 +23,26 @@ function comments(source: string): readonly string[] {
   );
 }
 
-/** Matches `it('title'`, `it.each(…)('title'` and `itUnless(lack, 'title'`. */
-const TITLE = /(?:\b(?:describe|it|itUnless|test)(?:\.\w+)*\(\s*(?:[\w.]+,)?|\)\()\s*(['"`])(.+?)(?<!\\)\1/g;
+/** Matches a comment or a string. */
+const NO_CODE = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`/g;
 
-/** Returns the titles of the tests of a source. It leaves out the rows of their tables. */
-function titles(source: string): readonly string[] {
-  return [...source.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/`[^`]*`/g, 'code'));
+/** Returns the strings of a source that contain a space, without the code in them. */
+function texts(source: string): readonly string[] {
+  return (source.match(NO_CODE) ?? [])
+    .filter((text) => !text.startsWith('/') && text.includes(' '))
+    .map((text) =>
+      text
+        .slice(1, -1)
+        .replaceAll(/\$\{[^}]*\}|`[^`]*`/g, 'code')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+}
+
+/** Returns the names in the code of a source, split into words. */
+function names(source: string): readonly string[] {
+  const found = new Set(source.replaceAll(NO_CODE, ' ').match(/[A-Za-z]\w*/g));
+  return [...found].map((name) => name.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, ' '));
 }
 
 function termsOf(paths: readonly string[], textsOf: (source: string) => readonly string[]): readonly string[] {
@@ -43,25 +53,22 @@ function termsOf(paths: readonly string[], textsOf: (source: string) => readonly
   );
 }
 
-describe('the comments of', () => {
-  it('many files are checked', () => {
+describe('each file', () => {
+  it('is one of many', () => {
     expect(FILES.length).toBeGreaterThan(1_000);
+    expect(PRODUCT.length).toBeGreaterThan(500);
   });
 
-  it('each file use the words of the field', () => {
+  it('uses the words of the field in its comments', () => {
     expect(termsOf(FILES, comments)).toEqual([]);
   });
-});
 
-describe('the test titles of', () => {
-  const tests = FILES.filter((path) => TEST_FILE.test(path));
-
-  it('many files are checked', () => {
-    expect(tests.length).toBeGreaterThan(300);
+  it('uses them in its strings', () => {
+    expect(termsOf(FILES, texts)).toEqual([]);
   });
 
-  it('each file use the words of the field', () => {
-    expect(termsOf(tests, titles)).toEqual([]);
+  it('of the product uses them in its names', () => {
+    expect(termsOf(PRODUCT, names)).toEqual([]);
   });
 });
 
@@ -73,11 +80,16 @@ describe('comments', () => {
   });
 });
 
-describe('test titles', () => {
+describe('strings', () => {
+  const source =
+    "/** It's no string. */\nconst isOld = 'One \\'two\\''; // nor this's\n" +
+    'fail(`A ${told} and\n  more`, "b c", \'single\');\n';
+
   it('are found in every form', () => {
-    const source =
-      "describe('One', () => {\n  it.concurrent(\n    'isn\\'t `code`', f);\n  it.each([\n    ['row', 1],\n  ])(`%s`, f);\n" +
-      "  itUnless(LACKS.go, 'Go', f);\n  expect(a('x')).toBe('y');\n});\n";
-    expect(titles(source)).toEqual(['One', "isn\\'t code", '%s', 'Go']);
+    expect(texts(source)).toEqual(["One \\'two\\'", 'A code and more', 'b c']);
+  });
+
+  it('and comments contain no names', () => {
+    expect(names(source)).toEqual(['const', 'is Old', 'fail']);
   });
 });

@@ -14,7 +14,7 @@ const EVENTS_PER_ORG = 400;
 const PUBLISHERS = 20;
 
 /** How a batch is sent; only what names its events can be sent again without naming new ones. */
-type Sending = 'once' | 'again behind it' | 'twice at the same time';
+type Sending = 'once' | 'again after it' | 'twice at the same time';
 
 interface Batch {
   readonly events: readonly Submission[];
@@ -31,7 +31,7 @@ function batchesOf(orgs: readonly OrgId[]): readonly Batch[] {
   const batches: Batch[] = [];
   for (let at = 0; at < events.length;) {
     const taken = events.slice(at, (at += 1 + draw(50)));
-    const sending = (['once', 'once', 'again behind it', 'twice at the same time'] as const)[draw(4)]!;
+    const sending = (['once', 'once', 'again after it', 'twice at the same time'] as const)[draw(4)]!;
     const named = taken.map((event) => ({ id: anEventId(), ...event }));
     batches.push({ events: sending === 'once' ? taken : named, sending });
   }
@@ -52,7 +52,7 @@ describe('the sequence of an org under concurrent publishers', () => {
       batch.sending === 'twice at the same time'
         ? await Promise.all([api.emit(batch.events), api.emit(batch.events)])
         : [await api.emit(batch.events)];
-    if (batch.sending === 'again behind it') answers.push(await api.emit(batch.events));
+    if (batch.sending === 'again after it') answers.push(await api.emit(batch.events));
     for (const ids of answers) {
       expect(ids).toHaveLength(batch.events.length);
       for (const [index, id] of ids.entries()) acknowledged.get(batch.events[index]!.org_id!)!.add(id);

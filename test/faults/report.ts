@@ -31,7 +31,7 @@ not pushed     events that an endpoint or an agent never got; has to be 0
 inversions     events that an ordered endpoint accepted for the first time after a later one; has to be 0
 alerts         alerts of waiting chats that are missing, repeated or wrong; has to be 0
 pushed twice   events that an endpoint got and accepted again; allowed, with the same id
-by agents      events that subscribers by MCP got; each cursor was safe, and none was told of a gap
+by agents      events that subscribers by MCP got; each cursor was safe, and none got notice of a gap
 skipped        byte-identical repeats in the log that its readers skip; allowed
 longest stall  the longest time that an endpoint or a reader of a feed got nothing new`;
 

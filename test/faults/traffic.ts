@@ -328,7 +328,7 @@ export class Traffic {
     const unsettled: string[] = [];
     for (const { agent, callback } of agents) {
       const { cursor, truncated } = await subscribe(this.target.apiUrls()[0] ?? '', apiKey, agent, callback);
-      if (truncated) agent.wrong.push(`${agent.name} was told of a gap that is not there`);
+      if (truncated) agent.wrong.push(`${agent.name} got notice of a gap that is not there`);
       const got = new Set(agent.arrivals.map(({ eventId }) => eventId));
       const due = events.filter((event) => isForAgent(agent.subscription, event));
       const missing = due.filter(({ id }) => !got.has(id)).length;

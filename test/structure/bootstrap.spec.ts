@@ -165,9 +165,9 @@ describe('the preparation of a folder', () => {
   it('waits for another process that prepares it', async () => {
     const first = turn(`
       const working = setInterval(() => undefined, 1_000);
-      const told = new Promise((resolve) => process.once('SIGUSR2', resolve));
+      const signalled = new Promise((resolve) => process.once('SIGUSR2', resolve));
       console.log('first begins');
-      await told;
+      await signalled;
       clearInterval(working);
       console.log('first ends');`);
     const ofFirst = outputOf(first);

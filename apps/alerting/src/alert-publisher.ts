@@ -126,7 +126,7 @@ export class AlertPublisher {
       alerts.filter(({ isLogged }) => !isLogged).map((alert) => alertEventRecord(topics.inbox, alert)),
     );
     const staffAlerts = alerts
-      .filter(({ tellsStaff }) => tellsStaff)
+      .filter(({ notifiesStaff }) => notifiesStaff)
       .toSorted((one, other) => one.raisedAtMs - other.raisedAtMs);
     // Neither waits for the other. Both have ended when the alerts are marked, or left to another process.
     const both = [events, this.#writeStaffAlerts(partition, staffAlerts, raised, written)];

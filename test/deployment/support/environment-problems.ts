@@ -14,7 +14,7 @@ export function environmentProblems(environment: Readonly<Record<string, unknown
     }
     const setting = settings.get(name);
     if (setting === undefined) return [`${name} is no setting`];
-    if (setting.isSecret) return [`${name} stands in the open; there is ${name}_FILE`];
+    if (setting.isSecret) return [`${name} holds a secret as plain text. Use ${name}_FILE.`];
     return setting.parse(text) === undefined ? [`${name}=${text}: expected ${setting.expected}`] : [];
   });
 }

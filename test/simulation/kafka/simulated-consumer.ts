@@ -8,7 +8,7 @@ import kafkajs, {
   type TopicPartitionOffsetAndMetadata,
   type TopicPartitions,
 } from 'kafkajs';
-import { joinAnew, type JoiningGroup } from '../../../libs/kafka-log/src/kafkajs/before-join.js';
+import { joinWithRetries, type JoiningGroup } from '../../../libs/kafka-log/src/kafkajs/before-join.js';
 import { BrokerError, isRebalancing, isUnknownMember } from './broker-errors.js';
 import type { Broker, FetchedPartition, FetchPlace } from './broker.js';
 import type { CommittedOffset, Joined } from './consumer-group.js';
@@ -209,7 +209,7 @@ export class SimulatedConsumer {
       retrier: (act) => retriedUnlessBailed(retry, act),
       heartbeat: () => this.#beat(),
     };
-    return joinAnew(group, () => this.#joinOnce());
+    return joinWithRetries(group, () => this.#joinOnce());
   }
 
   async #joinOnce(): Promise<void> {

@@ -17,7 +17,7 @@ const STUCK = 'stuck@example.com';
 
 function aMail(nth: number, { orgId = anOrgId(), ...changes }: Partial<AlertMail> = {}): AlertMail {
   const { waiting } = foldConversation(undefined, handedOff({ seq: nth, orgId }), null);
-  const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, tellsStaff: true });
+  const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, notifiesStaff: true });
   return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1, ...changes };
 }
 

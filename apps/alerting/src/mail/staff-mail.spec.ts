@@ -30,7 +30,7 @@ function aMail(stage: 1 | 2 = 1, told: Readonly<Record<string, unknown>> = {}): 
     snapshot: { ...snapshot, ...told },
     seq: 1 as never,
   } as const;
-  const alert = raiseAlert(waiting, stage, { atMs: HANDED_OFF_AT_MS + 62_000, queueDepth: 3, tellsStaff: true });
+  const alert = raiseAlert(waiting, stage, { atMs: HANDED_OFF_AT_MS + 62_000, queueDepth: 3, notifiesStaff: true });
   const earlierAlertId = stage === 1 ? null : alertIdOf(ENTRY);
   return { ...alert, earlierAlertId, emails: ['mara@example.com'], attempt: 1 };
 }

@@ -150,7 +150,7 @@ function NothingFound({ title }: { readonly title: string }) {
   return (
     <EmptyState icon="search" title={title} action={<SearchBox label="Again" />}>
       Ids begin with <code>evt_</code>, <code>whd_</code>, <code>whe_</code> or <code>rec_</code>. The id of a chat
-      finds its alerts. What is past retention is not found.
+      finds its alerts. Events past retention are not found.
     </EmptyState>
   );
 }

@@ -98,7 +98,7 @@ function StopButton({ recovery: { id, webhook_id: endpointId } }: { readonly rec
   const stopping = useMutation({
     mutationFn: () => stopRecovery(endpointId, id),
     onSuccess: () => {
-      toastDone('Recovery stopped', 'What is scheduled already is still sent.');
+      toastDone('Recovery stopped', 'Events that are already scheduled are still sent.');
       void queries.invalidateQueries({ queryKey: ['endpoints', endpointId] });
       void queries.invalidateQueries({ queryKey: ['found-recovery', id] });
     },

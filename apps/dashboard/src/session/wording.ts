@@ -32,7 +32,7 @@ export function speakForProduct(name: string | null): void {
     product: name ?? UNNAMED_PORTAL,
     service: name ?? 'This service',
     access: 'This link',
-    howToGetMore: `Ask ${name ?? 'whoever gave it to you'} for another link.`,
+    howToGetMore: `Ask ${name ?? 'the person who gave it to you'} for another link.`,
     isOperated: false,
   };
 }

@@ -42,7 +42,7 @@ export interface Alert {
   readonly raisedAtMs: number;
   readonly data: AlertData;
   /** Whether staff gets an alert besides the event. False if the org has turned off staff alerts. */
-  readonly tellsStaff: boolean;
+  readonly notifiesStaff: boolean;
 }
 
 /** Returns the event's id. The same crossing always gets the same id, in any process (contract 7.4). */
@@ -57,7 +57,7 @@ export function alertEventId(
 export function raiseAlert(
   waiting: WaitingConversation,
   stage: 1 | 2,
-  raised: { readonly atMs: number; readonly queueDepth: number; readonly tellsStaff: boolean },
+  raised: { readonly atMs: number; readonly queueDepth: number; readonly notifiesStaff: boolean },
 ): Alert {
   const { snapshot, conversationId: id } = waiting;
   const eventId = alertEventId(waiting, stage);
@@ -87,6 +87,6 @@ export function raiseAlert(
       visitor: snapshot.visitor,
       stage,
     },
-    tellsStaff: raised.tellsStaff,
+    notifiesStaff: raised.notifiesStaff,
   };
 }

@@ -50,7 +50,7 @@ describe('decideAlerts', () => {
       orgId: waiting.orgId,
       entry: waiting.entry,
       raisedAtMs: after(62.9),
-      tellsStaff: true,
+      notifiesStaff: true,
       data: {
         conversation: {
           id: waiting.conversationId,
@@ -67,7 +67,9 @@ describe('decideAlerts', () => {
 
   it('raises without a staff alert for an org that turned them off', () => {
     const silent = { ...DEFAULT_LIVE_CHAT_SETTINGS, staffAlerts: { enabled: false, emails: [] } };
-    expect(decideAlerts({ depth: 1, waiting: [aWaiting()] }, silent, after(61))).toMatchObject([{ tellsStaff: false }]);
+    expect(decideAlerts({ depth: 1, waiting: [aWaiting()] }, silent, after(61))).toMatchObject([
+      { notifiesStaff: false },
+    ]);
   });
 
   it('names an alert by org, conversation, stay and stage alone', () => {

@@ -30,7 +30,7 @@ function crossedStages(
  * conversation past both thresholds gets both alerts, in order. The longest wait comes first.
  */
 export function decideAlerts(queue: ChatQueue, settings: LiveChatSettings, nowMs: number): readonly Alert[] {
-  const raised = { atMs: nowMs, queueDepth: queue.depth, tellsStaff: settings.staffAlerts.enabled };
+  const raised = { atMs: nowMs, queueDepth: queue.depth, notifiesStaff: settings.staffAlerts.enabled };
   return queue.waiting
     .toSorted((one, other) => one.waitingSinceMs - other.waitingSinceMs)
     .flatMap((waiting) => crossedStages(waiting, settings, nowMs).map((stage) => raiseAlert(waiting, stage, raised)));

@@ -50,7 +50,7 @@ export function judgeReplica(
   if (primary.timeline !== replica.timeline)
     return refuse(
       `It is on timeline ${replica.timeline}, and its primary on ${primary.timeline}: one of them was promoted. ` +
-        'A standby of the new primary is there after its next checkpoint; make any other one anew, or use pg_rewind.',
+        'A standby of the new primary is used after its next checkpoint. Rebuild any other standby, or repair it with pg_rewind.',
     );
   if (replayedBefore !== null && replayedBefore > primary.walEnd)
     return refuse('It is ahead of its primary: it follows another server.');

@@ -9,7 +9,7 @@ import type { ConsumerSession } from './consumer-sessions.js';
 import { endsWithin } from '../connection/ends-within.js';
 import { FailingPartitions } from './partitions/failing-partitions.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
-import { tellingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
+import { announcingAssigner, type JoiningMember } from '../kafkajs/before-join.js';
 import { watchFetches } from '../kafkajs/partition-errors/failed-fetches.js';
 import { onOutOfRange } from '../kafkajs/out-of-range.js';
 import { hurryFetches } from '../kafkajs/quiet-fetches.js';
@@ -259,7 +259,7 @@ export class BatchConsumer {
       // A topic that was deleted is not made again with the brokers' default settings.
       allowAutoTopicCreation: false,
       partitionAssigners: [
-        tellingAssigner({
+        announcingAssigner({
           release: (member) => this.#release(consumer, member),
           isWanted: () => !this.#stopping && this.#consumer === consumer,
         }),
@@ -354,7 +354,7 @@ export class BatchConsumer {
     return setInterval(() => {
       this.#guard.tick();
       this.#transactions.look(this.#assigned);
-      if (watch.wasSet()) void this.#startAnew();
+      if (watch.wasSet()) void this.#startAgain();
     }, CLOCK_WATCH_MS);
   }
 
@@ -362,7 +362,7 @@ export class BatchConsumer {
     return this.#restart !== null;
   }
 
-  async #startAnew(): Promise<void> {
+  async #startAgain(): Promise<void> {
     const consumer = this.#consumer;
     // A crashed consumer is replaced anyway.
     if (consumer === null || this.#isRestartDue()) return;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { announceJoins, joinAnew, tellingAssigner, type Joining, type JoiningGroup } from './before-join.js';
+import { announceJoins, joinWithRetries, announcingAssigner, type Joining, type JoiningGroup } from './before-join.js';
 
 const TOPIC = 'a-topic';
 
@@ -97,7 +97,7 @@ describe('a batch that waits for a worker', () => {
 
 describe('joining a group', () => {
   function aMember(joining: Partial<Joining>): JoiningGroup {
-    const assigner = tellingAssigner({ release: () => Promise.resolve(), isWanted: () => true, ...joining });
+    const assigner = announcingAssigner({ release: () => Promise.resolve(), isWanted: () => true, ...joining });
     return {
       memberId: 'a member',
       assigners: [assigner({ cluster: undefined as never, groupId: 'a group', logger: undefined as never })],
@@ -121,7 +121,7 @@ describe('joining a group', () => {
         return Promise.resolve();
       },
     });
-    await joinAnew(member, () => {
+    await joinWithRetries(member, () => {
       steps.push('join');
       return steps.length === 2 ? Promise.reject(new Error('no answer')) : Promise.resolve();
     });
@@ -130,7 +130,7 @@ describe('joining a group', () => {
 
   it('is not tried again for a consumer that stops', async () => {
     let joins = 0;
-    const joined = joinAnew(aMember({ isWanted: () => false }), () => {
+    const joined = joinWithRetries(aMember({ isWanted: () => false }), () => {
       joins++;
       return Promise.reject(new Error('no answer'));
     });

@@ -19,7 +19,7 @@ export interface Joining {
   isWanted(): boolean;
 }
 
-/** The part of a group member that `joinAnew` uses. */
+/** The part of a group member that `joinWithRetries` uses. */
 export type JoiningGroup = Pick<ConsumerGroup, 'memberId' | 'assigners' | 'seekOffset' | 'retrier' | 'heartbeat'>;
 
 interface Runner {
@@ -30,7 +30,7 @@ interface Runner {
 const JOINING = Symbol('joining');
 
 /**
- * Lets consumers with a `tellingAssigner` finish their work before they join their group again. kafkajs itself joins as
+ * Lets consumers with a `announcingAssigner` finish their work before they join their group again. kafkajs itself joins as
  * soon as it hears of a rebalance. Between two assignments the consumers fetch nothing, and nothing that was fetched
  * before a join is handled after it. It changes kafkajs for the whole thread.
  */
@@ -38,7 +38,7 @@ export function announceJoins(): void {
   const group = consumerGroupMethods();
   wrap(group, 'joinAndSync', (join) => {
     return function (this: ConsumerGroup) {
-      return joinAnew(this, () => join.call(this));
+      return joinWithRetries(this, () => join.call(this));
     };
   });
   const fetchedIn = new WeakMap<object, unknown>();
@@ -65,7 +65,7 @@ export function announceJoins(): void {
  * Joins the group, and retries after failures. kafkajs would otherwise continue after its last fetch, although the
  * unhandled records of it were dropped. If the join finally fails, the consumer crashes.
  */
-export async function joinAnew(group: JoiningGroup, join: () => Promise<void>): Promise<void> {
+export async function joinWithRetries(group: JoiningGroup, join: () => Promise<void>): Promise<void> {
   const joining = joiningOf(group);
   if (joining === undefined) {
     await join();
@@ -89,6 +89,6 @@ function joiningOf({ assigners }: JoiningGroup): Joining | undefined {
 }
 
 /** Assigns partitions in turn, each to a member that reads its topic, and lets `joining` act before joins. */
-export function tellingAssigner(joining: Joining): PartitionAssigner {
+export function announcingAssigner(joining: Joining): PartitionAssigner {
   return (config) => Object.assign(subscribedAssignment(config), { [JOINING]: joining });
 }

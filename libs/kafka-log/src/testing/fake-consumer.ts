@@ -1,5 +1,5 @@
 import type { Kafka, PartitionAssigner, TopicPartitionOffsetAndMetadata } from 'kafkajs';
-import { joinAnew, type JoiningGroup } from '../kafkajs/before-join.js';
+import { joinWithRetries, type JoiningGroup } from '../kafkajs/before-join.js';
 
 export interface Commit {
   readonly places: readonly TopicPartitionOffsetAndMetadata[];
@@ -92,7 +92,7 @@ export class FakeConsumer {
       retrier: (act: (bail: () => void) => Promise<void>) => act(() => undefined),
       heartbeat: () => Promise.resolve(),
     } as unknown as JoiningGroup;
-    await joinAnew(group, () => answer);
+    await joinWithRetries(group, () => answer);
     this.emit('group_join', { memberAssignment: { topic: [0] } });
   }
 

@@ -60,7 +60,7 @@ export class SecretRotation {
       let after: readonly string[] | undefined = column.key.map(() => '');
       while (after !== undefined) {
         const page: Page = await this.#page(column, after);
-        if (page.stale.length > 0) rotated[column.table] += await this.#encryptAnew(column, page);
+        if (page.stale.length > 0) rotated[column.table] += await this.#encryptAgain(column, page);
         after = page.bounds.at(-1);
       }
     }
@@ -84,24 +84,24 @@ export class SecretRotation {
   }
 
   /** Encrypts the rows again. Skips a row that has changed since it was read, because it holds a newer secret. */
-  async #encryptAnew({ table, column, key }: EncryptedColumn, { bounds, stale: rows }: Page): Promise<number> {
-    const anew = rows.map(({ ciphertext }) => this.cipher.encrypt(this.cipher.decrypt(ciphertext)));
+  async #encryptAgain({ table, column, key }: EncryptedColumn, { bounds, stale: rows }: Page): Promise<number> {
+    const fresh = rows.map(({ ciphertext }) => this.cipher.encrypt(this.cipher.decrypt(ciphertext)));
     const names = key.map((_, index) => `key_${index}`);
     const keys = key.map((_, index) => rows.map((row) => row.key[index]));
     const bound = (place: number) => `(${key.map((_, index) => `$${key.length * place + index + 3}`).join(', ')})`;
     const [changed] = await this.store.query<{ count: string }>(
       `with changed as (
-         update ${table} set ${column} = anew.ciphertext
+         update ${table} set ${column} = fresh.ciphertext
          from unnest(${[...key, 'was', 'becomes'].map((_, index) => `$${index + 1}::${index < key.length ? 'text' : 'bytea'}[]`).join(', ')})
-           as anew(${names.join(', ')}, was, ciphertext)
-         where ${key.map((name, index) => `${table}.${name} = anew.key_${index}`).join(' and ')}
-           and ${table}.${column} = anew.was
+           as fresh(${names.join(', ')}, was, ciphertext)
+         where ${key.map((name, index) => `${table}.${name} = fresh.key_${index}`).join(' and ')}
+           and ${table}.${column} = fresh.was
            -- So that no plan reads other rows.
            and (${key.map((name) => `${table}.${name}`).join(', ')}) between ${bound(1)} and ${bound(2)}
          returning 1
        )
        select count(*) from changed`,
-      [...keys, rows.map((row) => row.ciphertext), anew, ...bounds.flat()],
+      [...keys, rows.map((row) => row.ciphertext), fresh, ...bounds.flat()],
     );
     return Number(changed?.count ?? 0);
   }

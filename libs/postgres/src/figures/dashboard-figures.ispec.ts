@@ -134,7 +134,7 @@ describe('events per bucket', () => {
     ['one event right at the start', [START_MS]],
     ['one event right before the start', [START_MS - 1]],
     ['events from before the start alone', [START_MS - 86_000_000, START_MS - 2 * MINUTE_MS]],
-    ['one before and one behind the start', [START_MS - 1, START_MS + 1]],
+    ['one before and one after the start', [START_MS - 1, START_MS + 1]],
     ['many in one minute', Array.from({ length: 300 }, (_, index) => START_MS + 5 * MINUTE_MS + index)],
     ['one in each minute', Array.from({ length: 20 }, (_, index) => START_MS + index * MINUTE_MS)],
     ['silence, then a burst', [START_MS, ...Array.from({ length: 50 }, () => START_MS + 19 * MINUTE_MS)]],

@@ -160,7 +160,7 @@ export class AlertClaims {
       atMs: alerts.at(-1)?.raisedAtMs ?? 0,
     }));
     const raised = claims.flatMap(({ alerts, partition, mails }) =>
-      alerts.map((alert) => ({ ...alert, partition, mailState: mails && alert.tellsStaff ? 'pending' : 'none' })),
+      alerts.map((alert) => ({ ...alert, partition, mailState: mails && alert.notifiesStaff ? 'pending' : 'none' })),
     );
     const rows = await this.store.prepared<{ event_id: EventId }>('claim_alerts', CLAIM, [
       decided.map((one) => one.orgId),
@@ -178,7 +178,7 @@ export class AlertClaims {
       raised.map((one) => one.partition),
       raised.map((one) => one.raisedAtMs),
       raised.map((one) => JSON.stringify(one.data)),
-      raised.map((one) => one.tellsStaff),
+      raised.map((one) => one.notifiesStaff),
       raised.map((one) => one.mailState),
       decided.map((one) => one.atMs),
     ]);

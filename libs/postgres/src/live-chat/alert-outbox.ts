@@ -15,7 +15,7 @@ export interface UnpublishedAlert {
   readonly raisedAtMs: number;
   /** The JSON text of `data`, the same from every publisher. */
   readonly dataJson: string;
-  readonly tellsStaff: boolean;
+  readonly notifiesStaff: boolean;
   /** Whether the folded part of the log holds the event. */
   readonly isLogged: boolean;
   /** The offset up to which the log is folded. */
@@ -143,7 +143,7 @@ function unpublishedAlertOf(row: Row): UnpublishedAlert {
     partition: row.log_partition,
     raisedAtMs: row.raised_at.getTime(),
     dataJson: row.data_json,
-    tellsStaff: row.tells_staff,
+    notifiesStaff: row.tells_staff,
     isLogged: row.is_logged,
     foldedTo: Number(row.folded_to ?? 0),
   };

@@ -42,7 +42,7 @@ export class HeldPushes {
     const held = await eventually(
       () => {
         const next = this.#held[this.#taken];
-        if (next === undefined) throw new Error(`no push came behind the first ${this.#taken}`);
+        if (next === undefined) throw new Error(`no push came after the first ${this.#taken}`);
         return next;
       },
       { intervalMs: 5 },
