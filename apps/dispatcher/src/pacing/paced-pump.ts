@@ -34,6 +34,16 @@ const READ_AT_ONCE = 100;
 const TAKEN_PER_ENDPOINT = 2_000;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
+/** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
+const OUT_OF_ORDER_PART = 20;
+/** Looks at the same time. They must leave connections to others. */
+const LOOKS_AT_ONCE = 4;
+/** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
+const PAUSE_AFTER_FAILED_LOOK = 20;
+/** … but no later than this. */
+const LONGEST_PAUSE_MS = 60_000;
+/** How long a process that ends waits until Postgres records that it has left its partitions. */
+const LEAVE_MS = 1_000;
 
 interface AttemptHooks {
   readonly onSent: () => void;
@@ -58,18 +68,6 @@ export interface PacedPumpDependencies {
   readonly nowMs: () => number;
   readonly logger: Logger;
 }
-
-/** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
-const OUT_OF_ORDER_PART = 20;
-/** Looks at the same time. They must leave connections to others. */
-const LOOKS_AT_ONCE = 4;
-/** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
-const PAUSE_AFTER_FAILED_LOOK = 20;
-/** … but no later than this. */
-const LONGEST_PAUSE_MS = 60_000;
-
-/** How long the end of the process waits for Postgres to have that its partitions are left. */
-const LEAVE_MS = 1_000;
 
 /** The partitions in which attempts may begin in one assignment, with the time from which limits per second hold. */
 interface Ready {
@@ -168,7 +166,7 @@ class PacedShare {
   }
 }
 
-function keyOf({ deliveryId, run, attempts }: OverdueAttempt): string {
+function keyOf({ deliveryId, run, attempts }: Pick<OverdueAttempt, 'deliveryId' | 'run' | 'attempts'>): string {
   return `${deliveryId}/${run}/${attempts}`;
 }
 
@@ -525,7 +523,7 @@ export class PacedPump {
 
   #make(due: DueAttempt, share: PacedShare, generation: number): void {
     const { delivery, run, attempt } = due;
-    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 } as OverdueAttempt);
+    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, true);
     let unreadableAtMs: number | null = null;

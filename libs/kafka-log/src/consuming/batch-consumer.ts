@@ -31,6 +31,8 @@ const CLOCK_WATCH_MS = 1_000;
 const REBALANCE_TIMEOUT_MS = 10_000;
 /** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
+/** The most bytes that a fetch reads of one partition. */
+const PARTITION_FETCH_BYTES = 1024 * 1024;
 /**
  * kafkajs fetches from a broker again once its earlier records from there are handled. A batch that takes more
  * milliseconds than this continues on its own, so that it does not block the other partitions.
@@ -668,5 +670,3 @@ function isSessionRefused(error: unknown): boolean {
   const { type, cause } = error as { readonly type?: unknown; readonly cause?: unknown };
   return type === 'INVALID_SESSION_TIMEOUT' || (cause instanceof Error && isSessionRefused(cause));
 }
-
-const PARTITION_FETCH_BYTES = 1024 * 1024;
