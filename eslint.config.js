@@ -52,7 +52,7 @@ export default tseslint.config(
     files: ['apps/dashboard/src/**/*.{ts,tsx}'],
     extends: [reactHooks.configs.flat['recommended-latest']],
     rules: {
-      // What a handler returns is nobody's.
+      // React ignores the result of an event handler, so a handler may return that of the function it calls.
       '@typescript-eslint/no-confusing-void-expression': [
         'error',
         { ignoreVoidReturningFunctions: true, ignoreArrowShorthand: true },

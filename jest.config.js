@@ -51,10 +51,10 @@ export default {
       testPathIgnorePatterns: ['<rootDir>/test/e2e/(api|mcp|packages)/'],
     },
     { ...withInfrastructure, displayName: 'clients', testMatch: ['<rootDir>/test/e2e/{api,mcp,packages}/*.e2e.ts'] },
-    // Of what `npm run test:containers` has started.
+    // `npm run test:containers` starts the containers first, then runs these.
     { ...shared, displayName: 'containers', testMatch: ['<rootDir>/test/containers/**/*.containers.ts'] },
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
-  // Of a machine that is busy with other things, too.
+  // Long enough on a machine that is busy with other things.
   testTimeout: 240_000,
 };

@@ -15,11 +15,11 @@ const DIRECTORY = join(tmpdir(), 'gapless-docker');
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * A Docker engine: the one that answers, else one that is started here.
- * @typedef {{env: NodeJS.ProcessEnv, stop: () => Promise<void>}} Engine `env` is that of processes that are to use it.
+ * Returns the Docker engine that answers. If none does, it starts one.
+ * @typedef {{env: NodeJS.ProcessEnv, stop: () => Promise<void>}} Engine `env` is the environment for processes that use it.
  * @param {(line: string) => void} print
  * @returns {Promise<Engine>}
- * @throws {StepError} when there is none and none can be started.
+ * @throws {StepError} if no engine answers and none can be started
  */
 export async function dockerEngine(print, env = process.env) {
   if (await answers(env)) return { env, stop: async () => undefined };
@@ -27,9 +27,9 @@ export async function dockerEngine(print, env = process.env) {
   if (!(await isThere('dockerd'))) {
     print('Installing docker.io …');
     await install('docker.io');
-    // Later releases of Debian have it apart.
+    // In later releases of Debian, the client is a package of its own.
     if (!(await isThere('docker'))) await install('docker-cli');
-    // Where services are started as they are installed, it runs by now.
+    // On some machines, the installation starts the engine.
     if (await answers(env)) return { env, stop: async () => undefined };
   }
   print('Starting a Docker engine …');
@@ -37,7 +37,7 @@ export async function dockerEngine(print, env = process.env) {
 }
 
 /**
- * Compose as a command: that of the docker client, else docker-compose.
+ * Returns the command of Docker Compose: `docker compose`, or `docker-compose` if the client has no such plugin.
  * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<readonly string[]>}
  */
@@ -59,14 +59,14 @@ async function startEngine(env) {
   mkdirSync(DIRECTORY, { recursive: true, mode: 0o700 });
   const at = (name) => join(DIRECTORY, name);
   const engineEnv = { ...env, DOCKER_HOST: `unix://${at('docker.sock')}` };
-  // Of a run that was killed.
+  // An engine that an earlier, killed run left behind.
   if (await answers(engineEnv))
     return { env: engineEnv, stop: () => stopEngine(Number(readFileSync(at('pid'), 'utf8'))) };
 
   const log = openSync(at('log'), 'w');
   const places = ['--host', `unix://${at('docker.sock')}`, '--pidfile', at('pid')];
   const data = ['--data-root', at('data'), '--exec-root', at('run')];
-  // In a session of its own: a terminal's Ctrl-C is ours to act upon, in order.
+  // It gets a session of its own, so that Ctrl-C in a terminal does not end it before the containers stop.
   const child = spawn('dockerd', [...places, ...data], { stdio: ['ignore', log, log], detached: true });
   const ended = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
   const stop = async () => {
@@ -85,7 +85,7 @@ async function startEngine(env) {
   return { env: engineEnv, stop };
 }
 
-/** Of an engine that is no child of ours. */
+/** Stops an engine that another process started. */
 async function stopEngine(pid) {
   process.kill(pid, 'SIGTERM');
   while (existsSync(`/proc/${pid}`)) await pause(100);

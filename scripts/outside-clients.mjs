@@ -26,7 +26,10 @@ const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0';
 const KUBERNETES_VERSION = '1.37.0';
 const KUBERNETES_SCHEMAS = `kubernetes-validate==${KUBERNETES_VERSION}`;
 
-/** The judge of the Model Context Protocol, and a client. They have a hundred packages that the project needs not. */
+/**
+ * The conformance suite of the Model Context Protocol, and a client. They are not among the project's dependencies, because
+ * they bring a hundred packages that it does not need.
+ */
 const MCP_JUDGES = ['@modelcontextprotocol/conformance@0.2.0-alpha.12', '@tanstack/ai-mcp@0.2.5'];
 
 const versionOf = (requirement) => requirement.split(/==|@v|(?<=.)@/).at(-1);
@@ -42,7 +45,7 @@ export const OUTSIDE_VERSIONS = {
   '@tanstack/ai-mcp': versionOf(MCP_JUDGES[1]),
 };
 
-/** What the tests look at Gapless with from outside: where it is kept. Beside the jars of the broker. */
+/** Where the clients and tools that test Gapless from outside are: in `.cache`, like the jars of the broker. */
 export const outsideClientPaths = (root) => ({
   kafkaTools: join(root, `.cache/kafka-tools-${kafkaVersion(root)}/kafka-tools-${kafkaVersion(root)}.jar`),
   pythonPackages: join(root, '.cache/standardwebhooks-1.1.0'),
@@ -63,7 +66,7 @@ async function answers(command, ...args) {
   }
 }
 
-/** Fetches into a directory beside the final one, then renames: what was cut short leaves nothing that looks whole. */
+/** Fetches into a draft directory, then renames it, so that a fetch that was cut short never looks complete. */
 async function fetchInto(directory, fetch) {
   const draft = `${directory}-fetching-${process.pid}`;
   mkdirSync(dirname(directory), { recursive: true });
@@ -75,7 +78,7 @@ async function fetchInto(directory, fetch) {
   }
 }
 
-/** With the modules and what is compiled kept by us, and no newer Go fetched than there is. */
+/** The environment for Go: it keeps modules and builds in `.cache`, and never downloads a newer Go. */
 export const goEnvironment = (root) => ({
   ...process.env,
   GOTOOLCHAIN: 'local',
@@ -85,8 +88,8 @@ export const goEnvironment = (root) => ({
 });
 
 /**
- * Brings what the tests look at Gapless with from outside, as far as this machine can have it: the tests skip what is
- * not there, and say so. So nothing here fails: what is missing is printed.
+ * Installs the clients and tools that test Gapless from outside, as far as this machine can have them. It never fails:
+ * it prints which ones are missing. The tests that need them are skipped, and say so.
  * @param {string} root
  * @param {(line: string) => void} print
  */

@@ -70,18 +70,18 @@ function takeOrders(cluster: Cluster, quit: () => void): void {
 await new Command('cluster')
   .description(
     'Runs Gapless as in production on this machine: three Kafka brokers (replication 3, minimum in-sync 2), one ' +
-      'Postgres, and two full sets of stages, each of their processes with a port of its own. A process that ' +
-      'ends by itself is started again.',
+      'Postgres, and two full sets of stages. Each process has its own port. A process that ends by itself is ' +
+      'started again.',
   )
   .option(
     '--port <n>',
-    'of the first api; the others are up to 15 above it, or any if one is taken',
+    `the port of the first API; other ports are up to ${PORTS_ABOVE} higher; any free port replaces one that is taken`,
     parsePort,
     DEFAULT_PORT,
   )
   .option(
     '--data-dir <path>',
-    'what the servers keep, logs, credentials.json',
+    'the folder for the data of the servers, the logs and credentials.json',
     process.env['DATA_DIR']?.trim() || join('.data', 'cluster'),
   )
   .showHelpAfterError('(try --help)')

@@ -6,7 +6,7 @@ import { Dispatcher } from './dispatcher.js';
 import { ForwardRetriesHandler } from './attempts/forward-retries.handler.js';
 import { destination } from './destination.provider.js';
 import { ReconcilePending } from './reconciling/reconcile-pending.js';
-import { LARGE_FROM, RouteLogHandler, ROUTER_LARGE_FROM } from './routing/route-log.handler.js';
+import { RouteLogHandler } from './routing/route-log.handler.js';
 import { RoutedPlaces } from './routing/routed-places.js';
 import { RouterPositions } from './routing/router-positions.js';
 
@@ -19,7 +19,6 @@ import { RouterPositions } from './routing/router-positions.js';
     ReconcilePending,
     RoutedPlaces,
     RouterPositions,
-    { provide: ROUTER_LARGE_FROM, useValue: LARGE_FROM },
     {
       provide: LogPositions,
       useFactory: (connection: KafkaConnection) => new LogPositions(connection),

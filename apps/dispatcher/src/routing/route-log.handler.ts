@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller, Inject, Optional } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
 import {
   deliveryIdOf,
@@ -54,8 +54,6 @@ const FILTERED_AT_ONCE = 100;
 
 /** An organization with at least this many deliveries in a batch is large: others do not wait for it. */
 export const LARGE_FROM = ORG_SHARE;
-/** The injection token of `LARGE_FROM`. */
-export const ROUTER_LARGE_FROM = Symbol('ROUTER_LARGE_FROM');
 
 /** Names the records of large organizations to the appender, so that they take turns with the others. */
 const BEHIND = 'behind';
@@ -115,7 +113,8 @@ export class RouteLogHandler {
     private readonly previousSeqs: PreviousSeqs,
     private readonly kit: StageKit,
     @Inject(EVENT_FILTERS) private readonly filters: EventFilters,
-    @Inject(ROUTER_LARGE_FROM) private readonly largeFrom: number,
+    // Only tests pass it.
+    @Optional() private readonly largeFrom: number = LARGE_FROM,
   ) {
     const { metrics } = kit;
     metrics.add('gapless_deliveries_scheduled_total', {}, 0);
