@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { METRICS, type MetricDefinition } from '#libs/telemetry';
 import { SETTINGS, STAGE_NAMES, STAGES, UPGRADE_ORDER, type Setting, type StageDefinition } from '#libs/runtime';
 import { markdownTable, replaceMarked } from './markdown-table.js';
@@ -47,6 +49,18 @@ function stagesTable(): string {
   );
 }
 
+function decisionsTable(root: string): string {
+  const directory = join(root, 'docs/adr');
+  const pages = readdirSync(directory).filter((file) => /^\d{4}-.*\.md$/.test(file));
+  return markdownTable(
+    ['number', 'decision'],
+    pages.toSorted().map((file) => {
+      const [, number = '', title = ''] = /^# (\d+)\. (.+)$/m.exec(readFileSync(join(directory, file), 'utf8')) ?? [];
+      return [number, `[${title}](${file})`];
+    }),
+  );
+}
+
 function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
 }
@@ -74,8 +88,9 @@ function helmUpgrade(): string {
   );
 }
 
-/** The documents with generated tables, and the function that updates each of them. */
-export const REFERENCE_TABLES: Readonly<Record<string, (text: string) => string>> = {
+/** The documents with generated tables, and the function that updates each of them. `root` is that of the repository. */
+export const REFERENCE_TABLES: Readonly<Record<string, (text: string, root: string) => string>> = {
+  'docs/adr/README.md': (text, root) => replaceMarked(text, 'decisions', decisionsTable(root)),
   'docs/settings.md': (text) => replaceMarked(text, 'settings', settingsTable()),
   'docs/containers.md': (text) =>
     replaceMarked(
