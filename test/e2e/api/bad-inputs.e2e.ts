@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
@@ -522,6 +523,17 @@ describe('a body is refused', () => {
   it.each(bodies)('%s', async (_what, headers, body, expected) => {
     for (const path of [WEBHOOKS, INGEST]) {
       expect(await said({ key, method: 'POST', path, headers, body })).toEqual(expected);
+    }
+  });
+
+  it.each([
+    ['{"dry_run":true}', invalid(['#/dry_run', 'unknown_member'])],
+    ['[]', invalid(['#', 'wrong_type'])],
+    ['[1', unreadable()],
+  ])('by operations that have no members: %s', async (body, expected) => {
+    const delivery = `${WEBHOOKS}/${endpointId}/deliveries/${randomUUID()}`;
+    for (const path of [`${WEBHOOKS}/${endpointId}/test`, `${delivery}/replay`, `${delivery}/skip`]) {
+      expect(await said({ key, method: 'POST', path, headers: json, body })).toEqual(expected);
     }
   });
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const PATIENCE_MS = 90_000;
 
 const FIRST_INTERVAL_MS = 25;
-const LONGEST_INTERVAL_MS = 200;
+const LONGEST_INTERVAL_MS = 100;
 
 /**
  * Waits until a condition holds: calls `probe` until it does not throw, and returns what it returned. Without

@@ -187,6 +187,8 @@ describe('access to the api', () => {
     it.each([
       ['there is no request yet', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'],
       ['it names no host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n'],
+      ['it names two hosts', 'GET /health/live HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n'],
+      ['its host is none', 'GET /health/live HTTP/1.1\r\nHost: a b/@?#\r\nConnection: close\r\n\r\n'],
     ])('are problems even where %s', async (_where, request) => {
       const answer = await answerTo(request);
       expect(answer).toMatch(/^HTTP\/1\.1 400 /);

@@ -4,6 +4,7 @@ import type { AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { WithoutMembers } from '../http/without-members.decorator.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
 import { DeliveryIdPipe } from './delivery-id.pipe.js';
@@ -17,6 +18,7 @@ export class SkipDeliveryController {
 
   @Post()
   @Idempotent()
+  @WithoutMembers()
   @HttpCode(202)
   @RequireScope('webhooks:write')
   async skip(

@@ -48,7 +48,7 @@ export function configureApi(app: NestFastifyApplication): void {
     if (NOT_STORED.test(request.routeOptions.url ?? '')) reply.header('cache-control', 'no-store');
     done();
   });
-  instance.addHook('onRequest', refuseWithoutHost);
+  instance.addHook('onRequest', refuseOtherHosts);
   instance.addHook('onRequest', refuseOtherMethods);
   applyBodyLimits(instance);
   authenticateRequests(instance, app.get(RequestAuthenticator));
@@ -62,10 +62,23 @@ export function configureApi(app: NestFastifyApplication): void {
   serveDashboard(instance, app.get<Config>(CONFIG));
 }
 
-/** Refuses HTTP/1.1 requests without a host (RFC 9112, 3.2). */
-function refuseWithoutHost({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
-  const isMissing = raw.headers.host === undefined && raw.httpVersion === '1.1';
-  done(isMissing ? new GaplessError('malformed_request', 'The request has no Host header.') : undefined);
+/** Characters of a host with its port (RFC 3986, 3.2.2). */
+const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
+
+/** Refuses HTTP/1.1 requests without a host, and those with several hosts or an invalid one (RFC 9112, 3.2). */
+function refuseOtherHosts({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  const { host } = raw.headers;
+  const names = raw.rawHeaders.filter((text, index) => index % 2 === 0 && /^host$/i.test(text));
+  const detail =
+    host === undefined
+      ? 'The request has no Host header.'
+      : names.length > 1
+        ? 'The request has several Host headers.'
+        : HOST.test(host)
+          ? null
+          : 'The Host header is not a host.';
+  const isRefused = detail !== null && (host !== undefined || raw.httpVersion === '1.1');
+  done(isRefused ? new GaplessError('malformed_request', detail) : undefined);
 }
 
 /** Refuses methods that a known path does not have (RFC 9110, 15.5.6). */

@@ -5,6 +5,7 @@ import { Identifiers } from '#libs/runtime';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import type { DeliveryJson } from '../deliveries/delivery.presenter.js';
+import { WithoutMembers } from '../http/without-members.decorator.js';
 import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { seededEventId } from '../idempotency/seeded-event-id.js';
 import { EndpointIdPipe } from './endpoint-id.pipe.js';
@@ -20,6 +21,7 @@ export class TestWebhookController {
 
   @Post()
   @Idempotent()
+  @WithoutMembers()
   @HttpCode(202)
   @RequireScope('webhooks:write')
   async test(

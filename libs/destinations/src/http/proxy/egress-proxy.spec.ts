@@ -66,10 +66,7 @@ async function silentServer(): Promise<{ readonly port: number; close(): Promise
       server.close(() => {
         resolve();
       });
-      // Once it listens no more. A client whose connection ends comes again at once.
-      setImmediate(() => {
-        for (const socket of sockets) socket.destroy();
-      });
+      for (const socket of sockets) socket.destroy();
     });
   cleanUps.push(close);
   return { port, close };
@@ -207,7 +204,8 @@ describe('while the proxy is away', () => {
   it('and takes connections all the same, pushes wait, and go on when it is back', async () => {
     const there = await receiver();
     const frozen = await silentServer();
-    const pushes = client(`http://127.0.0.1:${frozen.port}`, { probeTimeoutMs: 50 });
+    // No push tries the proxy again before it is closed: one that is cut twice has failed.
+    const pushes = client(`http://127.0.0.1:${frozen.port}`, { probeTimeoutMs: 50, probeEveryMs: 1_000 });
     const outcomes = Promise.all([1, 2, 3].map(() => push(pushes, `http://127.0.0.1:${there.port}/`)));
     await eventually(() => {
       expect(changes).toEqual(['the egress proxy does not answer']);
