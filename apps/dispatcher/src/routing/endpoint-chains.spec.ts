@@ -5,6 +5,7 @@ import { partitionOf, topicNames } from '#libs/kafka-log';
 import type { ChainedEvent } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { anEndpointId } from '../../../../test/support/due-attempts.js';
+import { collectGarbage } from '../../../../test/support/collect-garbage.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { EndpointChains, type ChainLink } from './endpoint-chains.js';
 
@@ -141,6 +142,22 @@ describe('the chains of endpoints', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('keep nothing of an event but its place', async () => {
+    const chains = chainsOf(new Stored());
+    const of = [ENDPOINTS[0]!];
+    const met = (seq: number) => {
+      const event = { orgId: ORG, seq: seq as Seq, appendedAtMs: 0, envelope: Buffer.from('{}') };
+      chains.meet(event, true);
+      chains.add(ENDPOINTS[0]!, event, {});
+      return new WeakRef(event);
+    };
+    const events = [met(1), met(2)];
+    await chains.settle(() => false);
+    await collectGarbage();
+    expect(events.filter((event) => event.deref() !== undefined)).toEqual([]);
+    expect((await meet(chains, [{ seq: 3, of }])).map(({ previousSeq }) => previousSeq)).toEqual([2]);
   });
 
   it('are looked up again when the database was away, and nothing is thrown', async () => {

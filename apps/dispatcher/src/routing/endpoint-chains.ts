@@ -17,6 +17,9 @@ import type { PreviousSeqs } from '#libs/postgres';
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 50;
 
+/** Endpoints of an organization that are remembered although they do not ask any more. */
+const KEPT_WITHOUT_ASKING = 1_000;
+
 /** An event of the log, as its chains need it. */
 export type ChainEvent = Pick<LogEvent & LoggedPlace, 'orgId' | 'seq'> & { readonly appendedAtMs: number };
 
@@ -35,7 +38,7 @@ interface OpenLink {
 interface OrgChains {
   /** The last event of the organization. */
   seq: Seq;
-  /** The last event of each endpoint's chain, as far as the router has met it. */
+  /** The last event of each endpoint's chain, as far as the router has met it. Those with the latest events are last. */
   readonly last: Map<EndpointId, ChainEvent>;
 }
 
@@ -75,10 +78,29 @@ export class EndpointChains {
     chains.seq = seq;
   }
 
+  /**
+   * Forgets endpoints of the organization that do not ask any more, such as deleted ones. This bounds the memory. The
+   * 1,000 with the latest events stay: they may ask again, while the facts of these events are not projected yet.
+   * @param asking the endpoints that ask for their chain now
+   */
+  forget(orgId: OrgId, asking: readonly { readonly id: EndpointId }[]): void {
+    const last = this.#orgs.get(orgId)?.last;
+    const most = asking.length + KEPT_WITHOUT_ASKING;
+    if (last === undefined || last.size <= most) return;
+    const ids = new Set(asking.map(({ id }) => id));
+    for (const id of last.keys()) {
+      if (last.size <= most) return;
+      if (!ids.has(id)) last.delete(id);
+    }
+  }
+
   /** Adds the event that was met last to the chain of an endpoint. */
-  add(endpointId: EndpointId, event: ChainEvent, link: ChainLink): void {
-    const last = this.#orgs.get(event.orgId)?.last;
+  add(endpointId: EndpointId, { orgId, seq, appendedAtMs }: ChainEvent, link: ChainLink): void {
+    // The given event may have more members. Its envelope would keep a whole response of Kafka in memory.
+    const event: ChainEvent = { orgId, seq, appendedAtMs };
+    const last = this.#orgs.get(orgId)?.last;
     const previous = last?.get(endpointId);
+    last?.delete(endpointId);
     last?.set(endpointId, event);
     if (previous === undefined) {
       this.#open.push({ link, endpointId, event });

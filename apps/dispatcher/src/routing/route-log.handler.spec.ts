@@ -70,6 +70,7 @@ function anEndpointRow(id: EndpointId, events: readonly string[], change: object
     created_ms: String(AT_MS),
     delivery_settings: null,
     is_paced: false,
+    has_long_headers: false,
   };
   const target = {
     url: 'https://example.com/hook',
@@ -568,6 +569,21 @@ describe('an endpoint that asks for its previous events', () => {
     subscribers = all;
     await handle(tickets(6, 6));
     expect(linksOf(ALL_TICKETS).at(-1)).toEqual([6, 2]);
+  });
+
+  it('is forgotten when it asks no more, unless it is among the last 1,000', async () => {
+    largeFrom = 10_000;
+    startRouter();
+    const all = Array.from({ length: 1_500 }, (_, nth) => chained(anEndpointId(nth + 1), ['ticket.created']));
+    subscribers = all;
+    await handle(tickets(1, 1));
+    subscribers = all.slice(0, 1);
+    await handle(tickets(2, 2));
+    subscribers = all;
+    await handle(tickets(3, 3));
+    const links = made.filter(({ delivery }) => delivery.seq === 3).map(({ delivery }) => delivery.previousSeq);
+    // The database has no deliveries.
+    expect(links).toEqual([2, ...Array.from({ length: 499 }, () => 0), ...Array.from({ length: 1_000 }, () => 1)]);
   });
 
   it('is routed when the batch comes again, if the partition was lost while it was looked up', async () => {

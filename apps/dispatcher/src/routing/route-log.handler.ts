@@ -222,6 +222,7 @@ export class RouteLogHandler {
     const chained = new Map<DueEvent, ReadonlyMap<EndpointId, Decision>>();
     if (asking.size === 0 && stay.chains === undefined) return chained;
     stay.chains ??= new EndpointChains({ previousSeqs: this.previousSeqs, positions: this.positions, kit: this.kit });
+    for (const [orgId, ofOrg] of asking) stay.chains.forget(orgId, ofOrg);
     let decided = 0;
     for (const event of events) {
       const ofOrg = asking.get(event.orgId);
