@@ -214,7 +214,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
   {
     name: 'look up attempts',
     domain: null,
-    sign: /with ordinality as due\(endpoint_id, delivery_id, created_ms, place\)/,
+    sign: /with ordinality as due\(endpoint_id, delivery_id, created_ms, reads_headers, place\)/,
     act: (tables, statement, parameters) =>
       statement.rowsOf(parameters, 'due').map(({ endpoint_id, delivery_id }) => {
         const endpoint = tables.endpoints.get(String(endpoint_id));

@@ -292,6 +292,7 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
           created_ms: String(row.created_at_ms),
           is_paced: row.is_paced,
           is_ordered: row.ordered_since !== null,
+          has_long_headers: false,
           ...targetOf(row),
           inactive: inactive.length === 0 ? null : inactive,
         };

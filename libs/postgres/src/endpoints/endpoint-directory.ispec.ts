@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   deliveryIdOf,
   outOfTime,
@@ -247,3 +247,70 @@ it('an endpoint whose secret cannot be read keeps no other waiting', async () =>
     ]),
   );
 });
+
+describe('endpoints with a long client certificate', () => {
+  const ENDPOINTS = 50;
+  const certificate = { certificate: 'c'.repeat(16_000), private_key: 'k'.repeat(4_000) };
+  const headers = { 'x-tenant': 'acme' };
+  let ids: EndpointId[];
+  let directory: EndpointDirectory;
+
+  beforeEach(async () => {
+    const cipher = aCipher();
+    const written = new EndpointRecords(store, cipher);
+    ids = [];
+    for (let nth = 0; nth < ENDPOINTS; nth++) ids.push(await anEndpoint(store, orgId, 0, written));
+    await give(ids, cipher.encrypt(JSON.stringify({ headers, auth: null, certificate })));
+    // This one has short headers alone.
+    await give(ids.slice(-1), cipher.encrypt(JSON.stringify({ headers, auth: null })));
+    directory = new EndpointDirectory(store, cipher);
+  });
+
+  async function give(to: readonly EndpointId[], ciphertext: Buffer): Promise<void> {
+    await store.query(
+      `update endpoints set custom_headers_ciphertext = $2, custom_headers_shown = '{"names":["x-tenant"],"auth":null}'
+       where id = any($1)`,
+      [to, ciphertext],
+    );
+  }
+
+  /** Returns the bytes of the rows that `act` reads, as the driver hands them out. */
+  async function bytesRead(act: () => Promise<void>): Promise<number> {
+    const reading = jest.spyOn(store, 'prepared');
+    try {
+      await act();
+      const rows = (await Promise.all(reading.mock.results.map(({ value }) => value))).flat();
+      const sizes = rows.flatMap((row) => Object.values(row as Record<string, unknown>)).map((value) => sizeOf(value));
+      return sizes.reduce((sum, size) => sum + size, 0);
+    } finally {
+      reading.mockRestore();
+    }
+  }
+
+  it('are not read with the subscribers of a batch, and short headers are', async () => {
+    const bytes = await bytesRead(async () => {
+      const subscribers = await directory.subscribersOf(new Map([[orgId, { seq: 1 as Seq, offset: 0 }]]));
+      const targets = new Map(subscribers.get(orgId)?.map(({ id, target }) => [id, target()]));
+      expect(targets.size).toBe(ENDPOINTS);
+      expect(ids.filter((id) => targets.get(id) !== undefined)).toEqual(ids.slice(-1));
+      expect(targets.get(ids.at(-1)!)).toMatchObject({ headers });
+    });
+    expect(bytes).toBeLessThan(ENDPOINTS * 1_000);
+  });
+
+  it('are read once in a look-up, for all of their attempts', async () => {
+    const [one, other] = [ids[0]!, ids[1]!];
+    const bytes = await bytesRead(async () => {
+      const attempts = Array.from({ length: 256 }, (_, nth) => aDueAttempt(nth + 1, nth % 2 === 0 ? one : other));
+      const found = await directory.lookUp(attempts);
+      expect(found).toHaveLength(256);
+      for (const each of found) expect(each).toMatchObject({ kind: 'target', target: { headers, certificate } });
+    });
+    expect(bytes).toBeGreaterThan(2 * 20_000);
+    expect(bytes).toBeLessThan(2 * 20_000 + 256 * 1_000);
+  });
+});
+
+function sizeOf(value: unknown): number {
+  return Buffer.isBuffer(value) ? value.length : JSON.stringify(value ?? null).length;
+}

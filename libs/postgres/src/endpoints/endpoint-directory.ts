@@ -72,9 +72,21 @@ interface TargetRow {
   readonly custom_headers_ciphertext: Buffer | null;
 }
 
-/** Selects a `TargetRow` from the endpoints `e`. */
-const TARGET_COLUMNS = `e.url, e.secret_ciphertext, e.activation, e.delivery_settings, e.custom_headers_ciphertext,
-  case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext`;
+/**
+ * Selects a `TargetRow` from the endpoints `e`.
+ * @param readsHeaders SQL for whether the row has the custom headers. With a client certificate they have up to 26 KiB,
+ *   and twice as many on the wire.
+ */
+function targetColumns(readsHeaders: string): string {
+  return `e.url, e.secret_ciphertext, e.activation, e.delivery_settings,
+    case when ${readsHeaders} then e.custom_headers_ciphertext end as custom_headers_ciphertext,
+    case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext`;
+}
+
+/** Bytes. Longer ones are looked up for each attempt. A router would read those of all endpoints with each batch. */
+const MAX_HEADERS_READ = 1_024;
+
+const HAS_LONG_HEADERS = `coalesce(octet_length(e.custom_headers_ciphertext) > ${MAX_HEADERS_READ}, false)`;
 
 /** An endpoint and a delivery to it. The url is `null` if the endpoint is deleted. */
 type DispatchRow = (TargetRow & DeliveryRow) | { readonly url: null };
@@ -141,13 +153,14 @@ export class EndpointDirectory {
         created_ms: string;
         is_paced: boolean;
         is_ordered: boolean;
+        has_long_headers: boolean;
         inactive: InactiveRow[] | null;
       }
     >(
       'subscribers',
       `select e.id, e.org_id, e.kind, e.events, e.widget_ids, e.filter, e.receives_after_seq, e.receives_from_offset,
          (extract(epoch from e.created_at) * 1000)::bigint as created_ms, e.is_paced, e.ordered_since is not null as is_ordered,
-         ${TARGET_COLUMNS}, p.inactive
+         ${HAS_LONG_HEADERS} as has_long_headers, ${targetColumns(`not ${HAS_LONG_HEADERS}`)}, p.inactive
        from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as asked(org_id, from_seq, from_offset)
        join endpoints e on e.org_id = asked.org_id
        left join lateral (
@@ -174,7 +187,7 @@ export class EndpointDirectory {
     for (const row of rows) {
       const subscribers = byOrg.get(row.org_id) ?? [];
       // What agents are called with changes with each call, and keys that sign are read when they do.
-      const isLookedUp = row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings);
+      const isLookedUp = row.kind === 'mcp' || signsAsymmetrically(row.delivery_settings) || row.has_long_headers;
       let target: Target | UnreadableTarget | undefined;
       subscribers.push({
         id: row.id,
@@ -206,11 +219,14 @@ export class EndpointDirectory {
 
   /** Returns for each attempt, in order, its current endpoint, and whether the attempt must still be made. */
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly (DispatchLookupResult | UnreadableTarget)[]> {
+    // Of the rows of an endpoint, one has its custom headers.
+    const placeOf = new Map(attempts.map(({ delivery }, place) => [delivery.endpointId, place]));
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
-      `select ${TARGET_COLUMNS}, e.is_active,
+      `select ${targetColumns('due.reads_headers')}, e.is_active,
          m.id as subscription_id, m.org_id, m.watermark_seq, ${IS_IN_FORCE} as is_in_force, d.run, d.attempts, d.status, ${IS_ENDED} as is_ended
-       from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality as due(endpoint_id, delivery_id, created_ms, place)
+       from unnest($1::text[], $2::text[], $3::bigint[], $4::boolean[])
+         with ordinality as due(endpoint_id, delivery_id, created_ms, reads_headers, place)
        left join endpoints e on e.id = due.endpoint_id
        left join mcp_subscriptions m on m.endpoint_id = e.id
        left join api_keys k on k.id = m.key_id
@@ -224,17 +240,23 @@ export class EndpointDirectory {
         attempts.map(({ delivery }) => delivery.endpointId),
         attempts.map(({ delivery }) => delivery.deliveryId),
         attempts.map(({ delivery }) => delivery.createdAtMs),
+        attempts.map(({ delivery }, place) => placeOf.get(delivery.endpointId) === place),
       ],
     );
+    const targets = new Map<EndpointId, Target | UnreadableTarget>();
+    for (const [id, place] of placeOf) {
+      const row = rows[place];
+      if (row !== undefined && row.url !== null) targets.set(id, this.#readTarget(row));
+    }
     const isAsymmetric = rows.some((row) => row.url !== null && signsAsymmetrically(row.delivery_settings));
     const signing = isAsymmetric ? await this.#readSigningKeys() : [];
     return attempts.map((due, index): DispatchLookupResult | UnreadableTarget => {
       const row = rows[index];
-      if (row === undefined || row.url === null) return { kind: 'gone' };
+      const read = targets.get(due.delivery.endpointId);
+      if (row === undefined || row.url === null || read === undefined) return { kind: 'gone' };
       if (isSuperseded(due, row)) return { kind: 'superseded' };
       const isSubscription = row.subscription_id !== null;
       if (!row.is_active || (isSubscription && !row.is_in_force)) return { kind: 'inactive' };
-      const read = this.#readTarget(row);
       if (!('url' in read)) return read;
       const signingKeys = signsAsymmetrically(row.delivery_settings) ? signing : undefined;
       if (signingKeys !== undefined && 'kind' in signingKeys) return signingKeys;
