@@ -1,5 +1,5 @@
 import { OperatorError, type OrgId } from '#libs/domain';
-import { isPostgresAway, Store } from '#libs/postgres';
+import { isPostgresAway, isQueryTimeout, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
@@ -57,10 +57,16 @@ export async function withUnopenedStore<T>(
   try {
     return await act(store);
   } catch (error) {
-    if (!(error instanceof OperatorError) && isPostgresAway(error))
-      throw new CliError(`the database cannot be reached: ${String(error)}`);
-    throw error;
+    throw explainedFailure(error, options.queryTimeoutMs);
   } finally {
     await store.close();
   }
+}
+
+/** Returns the failure as an error that says what is wrong with the database; returns any other error unchanged. */
+export function explainedFailure(error: unknown, queryTimeoutMs: number | undefined): unknown {
+  if (error instanceof OperatorError || !isPostgresAway(error)) return error;
+  if (!isQueryTimeout(error)) return new CliError(`the database cannot be reached: ${String(error)}`);
+  const limit = queryTimeoutMs === undefined ? 'its limit' : `its limit of ${queryTimeoutMs / 1_000} s`;
+  return new CliError(`a statement took longer than ${limit}: the database is busy, or it stands still`);
 }
