@@ -9,6 +9,11 @@ interface QueryOptions {
   readonly queryTimeoutMs?: number;
   /** The partition of the log that an org is in. Needed if the command reads the feed. */
   readonly partitionOf?: (orgId: OrgId) => number;
+  /**
+   * Whether opening may migrate the schema, as MIGRATE_AT_START says. Only for commands that fill new databases. The
+   * others leave the schema as it is (default), since the processes may have an earlier version.
+   */
+  readonly migrates?: boolean;
 }
 
 /** Runs `act` with an open store, and closes it. @throws CliError when the database cannot be reached */
@@ -40,17 +45,17 @@ function unknownPartitions(): never {
 export async function withUnopenedStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,
-  { partitionOf = unknownPartitions, ...options }: QueryOptions = {},
+  { partitionOf = unknownPartitions, migrates = false, ...options }: QueryOptions = {},
 ): Promise<T> {
-  const migrates = readSetting(SETTINGS.migrateAtStart, environment);
-  if (migrates.kind === 'problem') throw new CliError(migrates.problem);
+  const migratesAtStart = readSetting(SETTINGS.migrateAtStart, environment);
+  if (migratesAtStart.kind === 'problem') throw new CliError(migratesAtStart.problem);
   const databaseUrls = readSetting(SETTINGS.projectionDatabaseUrls, environment);
   if (databaseUrls.kind === 'problem') throw new CliError(databaseUrls.problem);
   const store = new Store({
     databaseUrl: await findDatabaseUrl(environment),
     applicationName: 'gapless-cli',
     logger: createLogger('silent', 'cli'),
-    migratesWhenOpened: migrates.value,
+    migratesWhenOpened: migrates && migratesAtStart.value,
     feed: { databaseUrls: databaseUrls.value, partitionOf },
     ...options,
   });

@@ -59,6 +59,7 @@ export function repairCommand(
           for (const line of adoptionLines(adoption, isApplied)) context.print(line);
         }),
     );
+            migrates: isApplied,
 }
 
 /** @returns the plan, which was executed @throws CliError when it cannot be */
