@@ -104,6 +104,8 @@ it('starts on an inbox that was altered to more partitions after a repair, which
     '  processes start on it again; the surplus partitions stay unused',
     expect.stringMatching(/dry run.*--apply/),
   ]);
+  // It shows how much of the log it has read.
+  expect(dry.advanced).toBe(1);
   await eventually(async () => {
     const applied = await runCommand(repairCommand, unsaid, ['--apply']);
     expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
