@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { inboxValue, type InboxEvent, type OrgId } from '#libs/domain';
+import { inboxValue, systemClock, type InboxEvent, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { Producer } from '#libs/producer';
 import { createLogger } from '#libs/runtime';
+import { tailCommand } from '../../apps/cli/src/commands/tail.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { KafkaSink } from '../../libs/producer/src/kafka/kafka-sink.js';
@@ -103,6 +104,8 @@ it('starts on an inbox that was altered to more partitions after a repair, which
     '  processes start on it again; the surplus partitions stay unused',
     expect.stringMatching(/dry run.*--apply/),
   ]);
+  // It shows how much of the log it has read.
+  expect(dry.advanced).toBe(1);
   await eventually(async () => {
     const applied = await runCommand(repairCommand, unsaid, ['--apply']);
     expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
@@ -131,4 +134,33 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   const again = await runCommand(repairCommand, gapless.environment);
   expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
+}, 120_000);
+
+it('prints every event of an organization after the log was altered to more partitions', async () => {
+  await api.emit([{ event: 'ticket.created', data: {} }]);
+  await api.emit([{ event: 'ticket.created', data: {} }]);
+  await feedOf(2);
+  await connection.withAdmin(async (admin) => {
+    await admin.createPartitions({ topicPartitions: [{ topic: topic('log'), count: GROWN }] });
+    await eventually(async () => {
+      expect(await admin.fetchTopicOffsets(topic('log'))).toHaveLength(GROWN);
+    }, PATIENCE);
+  });
+  const printed: { readonly org_id: string; readonly seq: number }[] = [];
+  const command = tailCommand(
+    {
+      clock: systemClock,
+      withStore: (act) => act(app.app.get(Store)),
+      print: (line) => printed.push(JSON.parse(line) as (typeof printed)[number]),
+      colours: 'never',
+      interruption: () => AbortSignal.abort(),
+    },
+    gapless.environment,
+  );
+  const args = ['--org', orgId, '--from', '1', '--no-follow', '--json'];
+  await command.exitOverride().parseAsync(args, { from: 'user' });
+  expect(printed.map(({ org_id: of, seq }) => [of, seq])).toEqual([
+    [orgId, 1],
+    [orgId, 2],
+  ]);
 }, 120_000);

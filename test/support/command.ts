@@ -7,6 +7,8 @@ import type { Progress } from '../../apps/cli/src/verify/progress.js';
 export interface CommandRun {
   readonly lines: readonly string[];
   readonly failure: (Error & { readonly exitCode?: number }) | null;
+  /** How far the last bar of its progress came. */
+  readonly advanced: number;
 }
 
 /** Counts instead of drawing. */
@@ -36,11 +38,12 @@ export async function runCommand(
   clock: Clock = systemClock,
 ): Promise<CommandRun> {
   const lines: string[] = [];
-  const command = make({ clock, progress: new SilentProgress(), print: (line) => lines.push(line) }, environment);
+  const progress = new SilentProgress();
+  const command = make({ clock, progress, print: (line) => lines.push(line) }, environment);
   try {
     await command.exitOverride().parseAsync(args, { from: 'user' });
-    return { lines, failure: null };
+    return { lines, failure: null, advanced: progress.advanced };
   } catch (error) {
-    return { lines, failure: error as Error };
+    return { lines, failure: error as Error, advanced: progress.advanced };
   }
 }

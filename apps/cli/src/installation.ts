@@ -29,6 +29,14 @@ export interface Installation {
 const QUERY_TIMEOUT_MS = 600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
+/** How a command uses the databases. */
+interface DatabaseUse {
+  /** Default: yes. */
+  readonly placesAreChecked?: boolean;
+  /** Whether the databases may be new, and get their schema. Default: no. */
+  readonly migrates?: boolean;
+}
+
 /**
  * Runs `act` on the installation that the environment names, otherwise on the one that `npm start` runs here.
  * @throws CliError when a setting is missing or a server cannot be reached
@@ -36,7 +44,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function withInstallation<T>(
   environment: Environment,
   act: (installation: Installation) => Promise<T>,
-  use?: { readonly placesAreChecked: boolean },
+  { placesAreChecked = true, migrates = false }: DatabaseUse = {},
 ): Promise<T> {
   const config = loadConfig({
     ...environment,
@@ -64,10 +72,10 @@ export async function withInstallation<T>(
       );
       const known = { ...config, partitions: partitions ?? config.partitions };
       places = known.partitions;
-      await openFeed(store, environment, use);
+      await openFeed(store, environment, { placesAreChecked });
       return act({ config: known, topics, connection: connect(known.partitions), store });
     },
-    { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places) },
+    { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places), migrates },
   );
 }
 

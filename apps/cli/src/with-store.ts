@@ -1,5 +1,5 @@
 import { OperatorError, type OrgId } from '#libs/domain';
-import { isPostgresAway, Store } from '#libs/postgres';
+import { isPostgresAway, isQueryTimeout, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
@@ -9,6 +9,11 @@ interface QueryOptions {
   readonly queryTimeoutMs?: number;
   /** The partition of the log that an org is in. Needed if the command reads the feed. */
   readonly partitionOf?: (orgId: OrgId) => number;
+  /**
+   * Whether opening may migrate the schema, as MIGRATE_AT_START says. Only for commands that fill new databases. The
+   * others leave the schema as it is (default), since the processes may have an earlier version.
+   */
+  readonly migrates?: boolean;
 }
 
 /** Runs `act` with an open store, and closes it. @throws CliError when the database cannot be reached */
@@ -40,27 +45,33 @@ function unknownPartitions(): never {
 export async function withUnopenedStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,
-  { partitionOf = unknownPartitions, ...options }: QueryOptions = {},
+  { partitionOf = unknownPartitions, migrates = false, ...options }: QueryOptions = {},
 ): Promise<T> {
-  const migrates = readSetting(SETTINGS.migrateAtStart, environment);
-  if (migrates.kind === 'problem') throw new CliError(migrates.problem);
+  const migratesAtStart = readSetting(SETTINGS.migrateAtStart, environment);
+  if (migratesAtStart.kind === 'problem') throw new CliError(migratesAtStart.problem);
   const databaseUrls = readSetting(SETTINGS.projectionDatabaseUrls, environment);
   if (databaseUrls.kind === 'problem') throw new CliError(databaseUrls.problem);
   const store = new Store({
     databaseUrl: await findDatabaseUrl(environment),
     applicationName: 'gapless-cli',
     logger: createLogger('silent', 'cli'),
-    migratesWhenOpened: migrates.value,
+    migratesWhenOpened: migrates && migratesAtStart.value,
     feed: { databaseUrls: databaseUrls.value, partitionOf },
     ...options,
   });
   try {
     return await act(store);
   } catch (error) {
-    if (!(error instanceof OperatorError) && isPostgresAway(error))
-      throw new CliError(`the database cannot be reached: ${String(error)}`);
-    throw error;
+    throw explainedFailure(error, options.queryTimeoutMs);
   } finally {
     await store.close();
   }
+}
+
+/** Returns the failure as an error that says what is wrong with the database; returns any other error unchanged. */
+export function explainedFailure(error: unknown, queryTimeoutMs: number | undefined): unknown {
+  if (error instanceof OperatorError || !isPostgresAway(error)) return error;
+  if (!isQueryTimeout(error)) return new CliError(`the database cannot be reached: ${String(error)}`);
+  const limit = queryTimeoutMs === undefined ? 'its limit' : `its limit of ${queryTimeoutMs / 1_000} s`;
+  return new CliError(`a statement took longer than ${limit}: the database is busy, or it stands still`);
 }

@@ -5,7 +5,7 @@ import { adoptFeedList } from '../open-feed.js';
 
 /** The environment of the command. */
 export interface MigrateContext {
-  /** Passes on a store that is not open, because opening it may migrate. */
+  /** Passes on a store that is not open, because opening it needs the schema. */
   readonly withUnopenedStore: <T>(act: (store: Store) => Promise<T>) => Promise<T>;
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;

@@ -3,6 +3,7 @@ import { EVENT_TYPES, isFeedFilter, parseOrgId, SeqGate, type Clock, type OrgId 
 import { AppendTimes, type Store } from '#libs/postgres';
 import {
   followPartitions,
+  InstallationTopic,
   isForeign,
   KafkaConnection,
   LogPositions,
@@ -12,6 +13,7 @@ import {
   topicNames,
   type Positions,
   type StoredRecord,
+  type TopicNames,
 } from '#libs/kafka-log';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
@@ -65,9 +67,10 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
     throw new CliError('--from with a seq needs --org: each organization has its own seqs');
   }
   const { brokers, connection } = await findKafka(environment);
-  const topic = topicNames(environment['TOPIC_PREFIX']?.trim() || 'gapless', []).log;
+  const topics = topicNames(environment['TOPIC_PREFIX']?.trim() || 'gapless', []);
+  const topic = topics.log;
   try {
-    const from = await positionsOf(context, environment, connection, topic, start, flags.org);
+    const from = await positionsOf(context, environment, connection, topics, start, flags.org);
     const show = shower(context, flags, start);
     if (flags.follow) {
       if (flags.json !== true) context.print(`Events of ${flags.org ?? 'all organizations'}; press Ctrl-C to exit:`);
@@ -96,21 +99,26 @@ function shower(context: TailContext, flags: TailFlags, start: TailStart): (reco
   };
 }
 
-/** Returns where to begin in each partition: only in the org's own one, or in all of them. */
+/**
+ * Returns where to begin in each partition: only in the org's own one, or in all of them. The installation's number of
+ * partitions decides where an org is. Others that the topic may have by now are left out.
+ */
 async function positionsOf(
   context: TailContext,
   environment: Environment,
   connection: KafkaConnection,
-  topic: string,
+  topics: TopicNames,
   start: TailStart,
   org: OrgId | undefined,
 ): Promise<Positions> {
   const log = new LogPositions(connection);
-  const ends = await log.ends(topic);
-  const all = await positionsFrom(context, environment, log, topic, ends, start, org);
-  if (org === undefined) return all;
-  const partition = partitionOf(org, ends.size);
-  return new Map([[partition, all.get(partition) ?? 0]]);
+  const ends = await log.ends(topics.log);
+  const installation = await new InstallationTopic(connection, topics.installation).read();
+  const partitions = installation?.partitions ?? ends.size;
+  const place = org === undefined ? undefined : { orgId: org, partition: partitionOf(org, partitions) };
+  const all = await positionsFrom(context, environment, log, topics.log, ends, start, place);
+  if (place === undefined) return new Map([...all].filter(([partition]) => partition < partitions));
+  return new Map([[place.partition, all.get(place.partition) ?? 0]]);
 }
 
 async function positionsFrom(
@@ -120,7 +128,7 @@ async function positionsFrom(
   topic: string,
   ends: Positions,
   start: TailStart,
-  org: OrgId | undefined,
+  place: { readonly orgId: OrgId; readonly partition: number } | undefined,
 ): Promise<Positions> {
   switch (start.kind) {
     case 'next':
@@ -131,11 +139,11 @@ async function positionsFrom(
       // Kafka finds records by time, and the store knows when a seq was appended. The log may have events that the feed
       // no longer has: then it is read from its beginning.
       const appendedAtMs =
-        org === undefined
+        place === undefined
           ? undefined
           : await context.withStore(async (store) => {
               await openFeed(store, environment);
-              return new AppendTimes(store).upTo(org, partitionOf(org, ends.size), start.seq);
+              return new AppendTimes(store).upTo(place.orgId, place.partition, start.seq);
             });
       if (appendedAtMs !== undefined) return log.endsBefore(topic, appendedAtMs);
       return new Map([...ends].map(([partition]) => [partition, 0]));

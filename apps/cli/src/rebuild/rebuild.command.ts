@@ -72,8 +72,10 @@ export function rebuildCommand(
         const urls = readUrls(flags.to ?? (await textOf(flags.toFile ?? '')), environment);
         const cipher = new SecretCipher(await encryptionKeys(environment));
         const { clock } = context;
-        const moved = await withInstallation(environment, (installation) =>
-          moveFeed(installation, { urls, cipher, clock }, progress),
+        const moved = await withInstallation(
+          environment,
+          (installation) => moveFeed(installation, { urls, cipher, clock }, progress),
+          { migrates: true },
         );
         if (moved === undefined) context.print(flags.json === true ? '{}' : 'The feed is in these databases already.');
         else for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
@@ -86,7 +88,7 @@ export function rebuildCommand(
             assigns
               ? assignPlaces(installation, request, progress)
               : alone(installation.store, () => rebuild(installation, request, progress)),
-          { placesAreChecked: !assigns },
+          { placesAreChecked: !assigns, migrates: true },
         ),
       );
       for (const line of flags.json === true ? [reportJson(report)] : reportLines(report)) context.print(line);

@@ -2,6 +2,7 @@ import { FingerprintTable, idFingerprint, SEQ_NONE, type OrgId, type Seq } from 
 import { FeedRepair, type Conflict } from '#libs/postgres';
 import { LogPositions, readCheckpoint, readLogRecords, readPartitions, streamPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
+import type { Progress } from '../verify/progress.js';
 
 /** The content of a log partition and of its checkpoint. */
 export interface LogContents {
@@ -26,7 +27,10 @@ export interface LogContents {
 }
 
 /** Reads every partition of the log and of the checkpoints. */
-export async function readLogContents({ connection, topics, store }: Installation): Promise<readonly LogContents[]> {
+export async function readLogContents(
+  { connection, topics, store }: Installation,
+  progress: Progress,
+): Promise<readonly LogContents[]> {
   const all = await new LogPositions(connection).bounds(topics.log);
   const ends = [...all].filter(([partition]) => connection.isOwnPartition(partition));
   const contents = new Map<number, LogContents>(
@@ -65,17 +69,26 @@ export async function readLogContents({ connection, topics, store }: Installatio
     if (checkpoint.isReset) resets.set(record.partition, checkpoint.place.logOffset);
   });
   const feed = new FeedRepair(store);
-  await streamPartitions(connection, each(topics.log), async ({ partition, records }) => {
-    const of = contents.get(partition);
-    if (of === undefined) return;
-    const events = readLogRecords(records);
-    for (const { orgId, seq, id, inboxOffset, offset } of events) {
-      of.ids.add(idFingerprint(orgId, id));
-      if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
-      // Records before a reset come from an inbox that no longer exists.
-      if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
-    }
-    of.conflicts.push(...(await feed.conflicts(partition, events)));
-  });
+  progress.begin(
+    'log and feed',
+    ends.reduce((sum, [, { begin, end }]) => sum + end - begin, 0),
+  );
+  try {
+    await streamPartitions(connection, each(topics.log), async ({ partition, records }) => {
+      const of = contents.get(partition);
+      if (of === undefined) return;
+      const events = readLogRecords(records);
+      for (const { orgId, seq, id, inboxOffset, offset } of events) {
+        of.ids.add(idFingerprint(orgId, id));
+        if (seq > (of.lastSeqs.get(orgId) ?? SEQ_NONE)) of.lastSeqs.set(orgId, seq);
+        // Records before a reset come from an inbox that no longer exists.
+        if (offset >= (resets.get(partition) ?? 0)) of.inboxOffset = Math.max(of.inboxOffset, inboxOffset + 1);
+      }
+      of.conflicts.push(...(await feed.conflicts(partition, events)));
+      progress.advance(records.length);
+    });
+  } finally {
+    progress.end();
+  }
   return [...contents.values()];
 }

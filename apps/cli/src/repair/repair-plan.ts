@@ -2,6 +2,7 @@ import { idFingerprint, SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import { CHAT_QUEUE_PROJECTION, FeedRepair, projectedPositions, type FeedTail } from '#libs/postgres';
 import { checkPositions, parseAnchor } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
+import type { Progress } from '../verify/progress.js';
 import { findGrownTopics, type GrownTopic } from './grown-topics.js';
 import { goneEvents, type GoneEvents } from './gone-events.js';
 import { readGroups, type GroupPlace } from './group-places.js';
@@ -65,9 +66,9 @@ export interface RepairPlan {
 }
 
 /** Finds what is wrong with the partitions, and how to fix it. It changes nothing. */
-export async function planRepair(installation: Installation): Promise<RepairPlan> {
+export async function planRepair(installation: Installation, progress: Progress): Promise<RepairPlan> {
   const { connection, topics, store } = installation;
-  const contents = await readLogContents(installation);
+  const contents = await readLogContents(installation, progress);
   const heads = await new FeedRepair(store).heads();
   const queueSeqs = await new FeedRepair(store).queueSeqs();
   const projected = await projectedPositions(store, 'feed', topics.log, parseAnchor);

@@ -3,6 +3,7 @@ import type { Environment } from '#libs/runtime';
 import { alone } from '../alone.js';
 import { CliError } from '../cli-error.js';
 import { withInstallation, type Installation } from '../installation.js';
+import { terminalProgress, type Progress } from '../verify/progress.js';
 import { refuseRunning } from './group-places.js';
 import { adopt, adoptionLines } from './adopt.js';
 import { applyRepair } from './apply-repair.js';
@@ -29,7 +30,7 @@ If the brokers belong to an installation, the database gets the same one.`;
 
 /** `repair`: repairs an installation whose topics or database went back, were replaced, or grew. */
 export function repairCommand(
-  context: { readonly print: (line: string) => void },
+  context: { readonly print: (line: string) => void; readonly progress?: Progress },
   environment: Environment = process.env,
 ): Command {
   return new Command('repair')
@@ -39,8 +40,11 @@ export function repairCommand(
     .addHelpText('after', HELP)
     .action(async (flags: RepairFlags) => {
       const isApplied = flags.apply === true;
+      const progress = context.progress ?? terminalProgress();
       const plan = await withInstallation(environment, (installation) =>
-        isApplied ? alone(installation.store, () => planAndApply(installation)) : planRepair(installation),
+        isApplied
+          ? alone(installation.store, () => planAndApply(installation, progress))
+          : planRepair(installation, progress),
       );
       const lines = flags.json === true ? [repairJson(plan, isApplied)] : repairLines(plan, isApplied);
       for (const line of lines) context.print(line);
@@ -55,6 +59,7 @@ export function repairCommand(
           const isApplied = command.optsWithGlobals<RepairFlags>().apply === true;
           const adoption = await withInstallation(environment, (installation) => adopt(installation, isApplied), {
             placesAreChecked: false,
+            migrates: isApplied,
           });
           for (const line of adoptionLines(adoption, isApplied)) context.print(line);
         }),
@@ -62,8 +67,8 @@ export function repairCommand(
 }
 
 /** @returns the plan, which was executed @throws CliError when it cannot be */
-async function planAndApply(installation: Installation): Promise<RepairPlan> {
-  const plan = await planRepair(installation);
+async function planAndApply(installation: Installation, progress: Progress): Promise<RepairPlan> {
+  const plan = await planRepair(installation, progress);
   if (isSound(plan)) return plan;
   refuseRunning(plan.running);
   const unread = plan.partitions.filter((partition) => partition.unread > 0);

@@ -68,4 +68,11 @@ export class Differences {
     this.count++;
     if (this.first.length < SHOWN) this.first.push(difference);
   }
+
+  /** Returns the first ones and how many more there are, in words. */
+  lines(): readonly string[] {
+    const lines = this.first.map((difference) => `- ${differenceText(difference)}`);
+    if (this.count > this.first.length) lines.push(`… and ${this.count - this.first.length} more`);
+    return lines;
+  }
 }

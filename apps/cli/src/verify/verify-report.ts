@@ -67,11 +67,7 @@ export function verifyLines({ feed, deliveries, differences }: VerifyReport): re
       : `deliveries  ${deliveries.compared} deliveries of ${deliveries.facts} facts compared${skipped}`,
   );
   if (differences.count === 0) return [...lines, 'No differences.'];
-  for (const difference of differences.first) lines.push(`- ${differenceText(difference)}`);
-  if (differences.count > differences.first.length) {
-    lines.push(`… and ${differences.count - differences.first.length} more`);
-  }
-  return lines;
+  return [...lines, ...differences.lines()];
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

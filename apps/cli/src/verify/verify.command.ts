@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, type CommanderError } from 'commander';
 import { messageOf, parseOrgId, SEQ_NONE, seqFromText, type Clock, type OrgId, type Seq } from '#libs/domain';
 import { expiredBefore } from '#libs/postgres';
 import type { Environment } from '#libs/runtime';
@@ -41,6 +41,7 @@ export function verifyCommand(
     .option('--wait <seconds>', 'how long to wait for the projections to reach the end of the log', readSeconds, 60)
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
+    .exitOverride(exitOnUsage)
     .action(async (flags: VerifyFlags) => {
       const report = await verify(flags, context.clock, context.progress ?? terminalProgress(), environment);
       const lines = flags.json === true ? [verifyJson(report)] : verifyLines(report);
@@ -48,6 +49,11 @@ export function verifyCommand(
       const { count } = report.differences;
       if (count > 0) throw new CliError(`${count} ${count === 1 ? 'difference' : 'differences'}`);
     });
+}
+
+/** Ends the process after the help or a wrong option, which is no difference. */
+function exitOnUsage({ exitCode }: CommanderError): never {
+  process.exit(exitCode === 0 ? 0 : NOT_VERIFIED);
 }
 
 async function verify(
@@ -74,8 +80,14 @@ async function verify(
       return { feed, deliveries, differences };
     });
   } catch (error) {
-    throw new CliError(`not verified: ${messageOf(error)}`, NOT_VERIFIED);
+    throw new CliError(notVerified(error, differences), NOT_VERIFIED);
   }
+}
+
+/** Names the differences that were found before it failed: they may be what the operator is looking for. */
+export function notVerified(error: unknown, differences: Differences): string {
+  const reason = `not verified: ${messageOf(error)}`;
+  return differences.count === 0 ? reason : [reason, 'Differences until then:', ...differences.lines()].join('\n');
 }
 
 function readOrg(text: string): OrgId {

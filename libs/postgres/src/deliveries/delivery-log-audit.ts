@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
+import { dayRanges, scanning, type RowRange } from '../projections/days/day-ranges.js';
 import { DELIVERY_COLUMNS, DELIVERY_MEMBERS, type DeliveryColumn } from '../projections/delivery-row.js';
 import { RowShape, valueOf } from '../projections/row-shape.js';
 import { seen } from '../projections/seen-deliveries.js';
@@ -97,14 +98,47 @@ async function rowsByEndpoint(
   runner: QueryRunner,
   { sinceMs, fromSeq, orgId }: WantedDeliveries,
 ): Promise<ReadonlyMap<EndpointId, number>> {
-  const rows = (await runner.query(
+  const rows = new Map<EndpointId, number>();
+  for (const range of await dayRanges([runner], { name: 'deliveries', day: 'created_at' }, sinceMs)) {
+    const ofDay =
+      orgId === null
+        ? await scanning(runner, () => rowsOfAll(runner, range, fromSeq))
+        : await rowsOfOrg(runner, range, fromSeq, orgId);
+    for (const { endpoint_id: id, rows: count } of ofDay) rows.set(id, (rows.get(id) ?? 0) + count);
+  }
+  return rows;
+}
+
+interface EndpointRows {
+  readonly endpoint_id: EndpointId;
+  readonly rows: number;
+}
+
+async function rowsOfAll(runner: QueryRunner, { sql, parameters }: RowRange, fromSeq: Seq): Promise<EndpointRows[]> {
+  return (await runner.query(
     `select endpoint_id, count(*)::int as rows from deliveries
-     where created_at >= to_timestamp($1 / 1000.0) and seq >= $2 and ($3::uuid is null or org_id = $3)
-       and exists (select from endpoints where id = endpoint_id)
+     where ${sql} and seq >= $${parameters.length + 1} and exists (select from endpoints where id = endpoint_id)
      group by endpoint_id`,
-    [sinceMs, fromSeq, orgId],
-  )) as { endpoint_id: EndpointId; rows: number }[];
-  return new Map(rows.map((row) => [row.endpoint_id, row.rows]));
+    [...parameters, fromSeq],
+  )) as EndpointRows[];
+}
+
+/** Counts by the index of each endpoint. */
+async function rowsOfOrg(
+  runner: QueryRunner,
+  { sql, parameters }: RowRange,
+  fromSeq: Seq,
+  orgId: OrgId,
+): Promise<EndpointRows[]> {
+  const place = parameters.length;
+  return (await runner.query(
+    `select e.id as endpoint_id, d.rows from endpoints e
+     cross join lateral (
+       select count(*)::int as rows from deliveries where endpoint_id = e.id and ${sql} and seq >= $${place + 1}
+     ) d
+     where e.org_id = $${place + 2} and d.rows > 0`,
+    [...parameters, fromSeq, orgId],
+  )) as EndpointRows[];
 }
 
 async function present(runner: QueryRunner, endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>> {

@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { dayRanges, scanning, type RowRange } from '../days/day-ranges.js';
 import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from '../projection-tables.js';
 
 /** The differences of a table between two sets of projections. */
@@ -11,9 +12,6 @@ export interface TableComparison {
 
 /** The number of rows on a page, a few hundred bytes each. */
 const PAGE_ROWS = 20_000;
-
-/** The range of rows to compare. */
-type Bounds = { readonly sql: string; readonly parameters: readonly unknown[] };
 
 /** The values of a primary key, as text. */
 type Key = readonly string[];
@@ -49,41 +47,13 @@ async function compareTable(
   sinceMs: number,
 ): Promise<TableComparison> {
   let [rows, differing] = [0, 0];
-  for (const where of await boundsOf(left, right, table, sinceMs)) {
+  for (const where of await dayRanges([left, right], table, sinceMs)) {
     const [one, other] = await Promise.all([digest(left, table, where), digest(right, table, where)]);
     rows += Number(other.rows);
     if (one.rows === other.rows && one.digest === other.digest) continue;
     differing += await countDiffering(left, right, table, where);
   }
   return { table: table.name, rows, differing };
-}
-
-/** Returns one range for each day, because a statement over a month may take longer than queries may. */
-async function boundsOf(
-  left: QueryRunner,
-  right: QueryRunner,
-  { name, day }: ProjectionTable,
-  sinceMs: number,
-): Promise<readonly Bounds[]> {
-  if (day === undefined) return [{ sql: 'true', parameters: [] }];
-  const days = new Set([...(await daysOf(left, name)), ...(await daysOf(right, name))]);
-  const later = [...days].filter((dayMs) => dayMs > sinceMs).toSorted((one, other) => one - other);
-  const from = `${day} >= to_timestamp($1::bigint / 1000.0)`;
-  return [sinceMs, ...later].map((fromMs, index) => {
-    const untilMs = later[index];
-    if (untilMs === undefined) return { sql: from, parameters: [fromMs] };
-    return { sql: `${from} and ${day} < to_timestamp($2::bigint / 1000.0)`, parameters: [fromMs, untilMs] };
-  });
-}
-
-/** Returns when the days of a table begin, in epoch milliseconds. */
-async function daysOf(runner: QueryRunner, table: string): Promise<readonly number[]> {
-  const rows = (await runner.query(
-    `select (extract(epoch from to_date(right(relname, 8), 'YYYYMMDD')::timestamp) * 1000)::bigint as day
-     from pg_inherits join pg_class on oid = inhrelid where inhparent = $1::regclass and relname ~ '_[0-9]{8}$'`,
-    [table],
-  )) as { day: string }[];
-  return rows.map(({ day }) => Number(day));
 }
 
 function seen({ name, seenAs }: ProjectionTable): string {
@@ -94,13 +64,17 @@ function seen({ name, seenAs }: ProjectionTable): string {
 async function digest(
   runner: QueryRunner,
   table: ProjectionTable,
-  { sql, parameters }: Bounds,
+  { sql, parameters }: RowRange,
 ): Promise<{ readonly rows: string; readonly digest: string }> {
-  const [row] = (await runner.query(
-    `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
-     from ${seen(table)} t where ${sql}`,
-    [...parameters],
-  )) as { rows: string; digest: string }[];
+  const [row] = await scanning(
+    runner,
+    () =>
+      runner.query(
+        `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
+         from ${seen(table)} t where ${sql}`,
+        [...parameters],
+      ) as Promise<{ rows: string; digest: string }[]>,
+  );
   return row ?? { rows: '0', digest: '0' };
 }
 
@@ -108,7 +82,7 @@ async function countDiffering(
   left: QueryRunner,
   right: QueryRunner,
   table: ProjectionTable,
-  where: Bounds,
+  where: RowRange,
 ): Promise<number> {
   let differing = 0;
   for (let after: Key | null = null; ;) {
@@ -129,7 +103,7 @@ async function countDiffering(
 async function* rowsBetween(
   runner: QueryRunner,
   table: ProjectionTable,
-  where: Bounds,
+  where: RowRange,
   behind: Key | null,
   upTo: Key | null,
 ): AsyncIterable<KeyedRow> {
@@ -145,7 +119,7 @@ async function* rowsBetween(
 async function page(
   runner: QueryRunner,
   table: ProjectionTable,
-  where: Bounds,
+  where: RowRange,
   after: Key | null,
   upTo: Key | null,
 ): Promise<readonly KeyedRow[]> {

@@ -320,6 +320,34 @@ describe('the comparison of projections', () => {
     });
   });
 
+  it('scans a day for its digest, and reads pages by the index', async () => {
+    await store.query('delete from events');
+    await project(store, anOrgId(), 30, 17);
+    await withShadow(async (shadow) => {
+      const plans: { readonly isDigest: boolean; readonly text: string }[] = [];
+      await store.snapshot((served) =>
+        shadow.store.snapshot((rebuilt) => {
+          const query = served.query.bind(served);
+          const spy = jest.spyOn(served, 'query').mockImplementation((async (sql: string, parameters?: unknown[]) => {
+            if (sql.includes('from events t')) {
+              const text = JSON.stringify(await query(`explain ${sql}`, parameters));
+              // The range before the first day has no table.
+              if (/events_\d/.test(text)) plans.push({ isDigest: sql.includes('as digest'), text });
+            }
+            return (await query(sql, parameters)) as unknown;
+          }) as never);
+          return compareProjections(served, rebuilt, ['feed'], 0).finally(() => {
+            spy.mockRestore();
+          });
+        }),
+      );
+      expect(new Set(plans.map(({ isDigest }) => isDigest))).toEqual(new Set([true, false]));
+      for (const { isDigest, text } of plans) {
+        expect([isDigest, text.includes('Seq Scan')]).toEqual([isDigest, isDigest]);
+      }
+    });
+  });
+
   it('leaves out what only the fold reads of the health of endpoints', async () => {
     const orgId = anOrgId();
     const insert = (into: Store, endedActivation: number) =>
