@@ -68,11 +68,9 @@ export class SubscriptionUpkeep extends RegularWork {
   protected async act(signal: AbortSignal): Promise<undefined> {
     await this.upkeep.exclusively(async () => {
       if (this.#times++ % SLOW_EVERY === 0) await this.#keepInOrder();
-      for (const late of await this.upkeep.late()) {
-        if (signal.aborted) return;
-        await this.#catchUp(late);
-      }
+      // Before the catch-up, which waits for Kafka.
       for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS)) this.#send(notice);
+      await this.#catchUpAll(signal);
     });
   }
 
@@ -93,6 +91,23 @@ export class SubscriptionUpkeep extends RegularWork {
     });
     if (ended + expired + suspended + gaps > 0) {
       this.logger.info({ ended, expired, suspended, gaps }, 'mcp.subscriptions_changed');
+    }
+  }
+
+  /** Catches up one after the other. A partition that takes no records blocks only those whose records go to it. */
+  async #catchUpAll(signal: AbortSignal): Promise<void> {
+    const failing = new Set<number>();
+    for (const late of await this.upkeep.late()) {
+      if (signal.aborted) return;
+      const partition = partitionOf(late.endpointId, this.config.partitions);
+      // Each further one would wait for the same partition.
+      if (failing.has(partition)) continue;
+      try {
+        await this.#catchUp(late);
+      } catch (error) {
+        failing.add(partition);
+        this.failed(error);
+      }
     }
   }
 
