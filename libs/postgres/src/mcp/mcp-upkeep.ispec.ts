@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { OrgId } from '#libs/domain';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { EndpointId, OrgId } from '#libs/domain';
 import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
+import { EndpointRecords } from '../endpoints/endpoint-records.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
 import { aCipher, aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
@@ -13,6 +14,7 @@ const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 5, 1);
 const DAYS = 20;
 const KEPT_SINCE = new Date(FIRST_MS);
+const CIPHER = aCipher();
 
 let store: Store;
 let drop: () => Promise<void>;
@@ -21,7 +23,7 @@ let orgId: OrgId;
 
 beforeAll(async () => {
   ({ store, drop } = await aTestStore());
-  upkeep = new McpUpkeep(store, aCipher(), new CelFilters());
+  upkeep = new McpUpkeep(store, CIPHER, new CelFilters());
   orgId = anOrgId();
   const days = Array.from({ length: DAYS }, (_, day) => FIRST_MS + day * DAY_MS);
   await new DayPartitions(store).ensure(days);
@@ -37,13 +39,15 @@ beforeAll(async () => {
 
 afterAll(() => drop());
 
-async function aSubscription(id: string, watermark: number): Promise<void> {
+async function aSubscription(id: string, watermark: number): Promise<EndpointId> {
+  const endpointId = await anEndpoint(store, orgId, 0, new EndpointRecords(store, CIPHER));
   await store.query(
     `insert into mcp_subscriptions (id, org_id, endpoint_id, key_id, url, name, arguments, created_at, refreshed_at,
        resumed_at, watermark_seq, caught_up_seq)
      values ($1, $2, $3, 'gk_1', 'https://example.com', 'ticket.created', '{}', now(), now(), now(), $4, $4)`,
-    [id, orgId, await anEndpoint(store, orgId), watermark],
+    [id, orgId, endpointId, watermark],
   );
+  return endpointId;
 }
 
 async function watermarks(): Promise<readonly string[]> {
@@ -88,4 +92,56 @@ it('a watermark passes events that retention has removed, and says so', async ()
   expect(await store.query('select distinct gap_seq, watermark_seq from mcp_subscriptions')).toEqual([
     { gap_seq: '5', watermark_seq: String(DAYS) },
   ]);
+});
+
+describe('the message that a subscription has ended', () => {
+  const WAITS_MS = [10_000, 60_000, 300_000, 30_000];
+  const end = (ids: readonly string[]) =>
+    store.query(
+      `update mcp_subscriptions set ended_at = now(), ended_error = '{"code":-32024,"message":"Forbidden","data":{}}',
+         notice_id = null, notice_attempts = 0, notice_due_at = now() where id = any($1)`,
+      [ids],
+    );
+  const unreadable: string[] = [];
+  const claim = async () => {
+    const notices = await upkeep.claimNotices(WAITS_MS, (_error, id) => unreadable.push(id));
+    return notices.map(({ subscriptionId, attempt, secrets }) => [subscriptionId, attempt, secrets.length]);
+  };
+  /** Makes the next attempt due. @returns how long it would have waited, milliseconds */
+  const skipWait = async (id: string) => {
+    const [row] = await store.query<{ due_at: Date }>('select notice_due_at as due_at from mcp_subscriptions where id = $1', [
+      id,
+    ]);
+    await store.query('update mcp_subscriptions set notice_due_at = now() where id = $1', [id]);
+    return row!.due_at.getTime() - Date.now();
+  };
+
+  beforeEach(() => store.query('delete from mcp_subscriptions'));
+
+  it('waits after each attempt, also after the last one', async () => {
+    await aSubscription('sub_ended', 0);
+    await end(['sub_ended']);
+    for (const [nth, waitMs] of [...WAITS_MS, 30_000].entries()) {
+      expect(await claim()).toEqual([['sub_ended', nth + 1, nth < WAITS_MS.length ? 1 : 0]]);
+      expect(await claim()).toEqual([]);
+      expect(await skipWait('sub_ended')).toBeGreaterThan(waitMs - 8_000);
+    }
+  });
+
+  it('goes to others, however many secrets cannot be read, and is given up in the end', async () => {
+    const endpointId = await aSubscription('sub_unreadable', 0);
+    await aSubscription('sub_ended', 0);
+    await store.query(`update endpoints set secret_ciphertext = '\\x00' where id = $1`, [endpointId]);
+    await end(['sub_unreadable', 'sub_ended']);
+    expect(await claim()).toEqual([['sub_ended', 1, 1]]);
+    expect(await claim()).toEqual([]);
+    expect(unreadable).toEqual(['sub_unreadable']);
+    for (let nth = 2; nth <= WAITS_MS.length; nth++) {
+      await skipWait('sub_unreadable');
+      expect(await claim()).toEqual([]);
+    }
+    await skipWait('sub_unreadable');
+    expect(await claim()).toEqual([['sub_unreadable', 5, 0]]);
+    expect(unreadable).toHaveLength(4);
+  });
 });

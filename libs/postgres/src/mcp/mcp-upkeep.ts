@@ -53,12 +53,26 @@ interface LateRow {
   readonly envelope: Buffer;
 }
 
+interface NoticeRow {
+  readonly id: string;
+  readonly org_id: OrgId;
+  readonly endpoint_id: EndpointId;
+  readonly url: string;
+  readonly notice_id: string;
+  readonly notice_attempts: number;
+  readonly gap_seq: string | null;
+  readonly ended_error: McpError | null;
+  readonly secret_ciphertext: Buffer;
+  readonly previous_secret_ciphertext: Buffer | null;
+}
+
 /** A message to a subscriber that is due. */
 export interface McpNotice {
   readonly subscriptionId: string;
   readonly orgId: OrgId;
   readonly endpointId: EndpointId;
   readonly url: string;
+  /** Empty for a message that is given up. */
   readonly secrets: readonly string[];
   /** The value of `webhook-id`, the same in each attempt. */
   readonly messageId: string;
@@ -298,21 +312,14 @@ export class McpUpkeep {
 
   /**
    * Claims messages that are due. Each is due again later, so that a process that dies loses none.
-   * @param waitsMs the wait after each attempt; after the last one, a message is given up
+   * @param waitsMs the wait after each attempt; a message that is due after the last one is given up
+   * @param onUnreadable called for a message whose secret cannot be read: this attempt is not made
    */
-  async claimNotices(waitsMs: readonly number[]): Promise<readonly McpNotice[]> {
-    const rows = await this.store.query<{
-      id: string;
-      org_id: OrgId;
-      endpoint_id: EndpointId;
-      url: string;
-      notice_id: string;
-      notice_attempts: number;
-      gap_seq: string | null;
-      ended_error: McpError | null;
-      secret_ciphertext: Buffer;
-      previous_secret_ciphertext: Buffer | null;
-    }>(
+  async claimNotices(
+    waitsMs: readonly number[],
+    onUnreadable: (error: unknown, subscriptionId: string) => void,
+  ): Promise<readonly McpNotice[]> {
+    const rows = await this.store.query<NoticeRow>(
       `with due as (
          select s.id, e.secret_ciphertext,
            case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext
@@ -321,7 +328,7 @@ export class McpUpkeep {
          limit ${NOTICES_AT_ONCE}
        ), claimed as (
          update mcp_subscriptions s set notice_attempts = s.notice_attempts + 1,
-           notice_due_at = now() + interval '1 ms' * coalesce(($1::int[])[s.notice_attempts + 1], 0),
+           notice_due_at = now() + interval '1 ms' * ($1::int[])[least(s.notice_attempts + 1, cardinality($1::int[]))],
            notice_id = coalesce(s.notice_id, 'msg_' || case when s.ended_at is null then 'gap_' else 'terminated_' end
              || replace(gen_random_uuid()::text, '-', ''))
          from due where s.id = due.id
@@ -330,18 +337,28 @@ export class McpUpkeep {
        ) select * from claimed`,
       [waitsMs],
     );
-    return rows.map((row) => ({
+    return rows.flatMap((row): readonly McpNotice[] => {
+      try {
+        return [this.#notice(row, row.notice_attempts > waitsMs.length)];
+      } catch (error) {
+        onUnreadable(error, row.id);
+        return [];
+      }
+    });
+  }
+
+  #notice(row: NoticeRow, isGivenUp: boolean): McpNotice {
+    const ciphertexts = isGivenUp ? [] : [row.secret_ciphertext, row.previous_secret_ciphertext];
+    return {
       subscriptionId: row.id,
       orgId: row.org_id,
       endpointId: row.endpoint_id,
       url: row.url,
-      secrets: [row.secret_ciphertext, row.previous_secret_ciphertext].flatMap((ciphertext) =>
-        ciphertext === null ? [] : [this.cipher.decrypt(ciphertext)],
-      ),
+      secrets: ciphertexts.flatMap((ciphertext) => (ciphertext === null ? [] : [this.cipher.decrypt(ciphertext)])),
       messageId: row.notice_id,
       attempt: row.notice_attempts,
       content: row.ended_error === null ? { gapSeq: seqFromText(row.gap_seq ?? '0') } : { error: row.ended_error },
-    }));
+    };
   }
 
   /** Ends the message, and an ended subscription with it. A newer message stays. */

@@ -125,3 +125,11 @@ it('sends messages and catches others up while a partition takes no records, whi
   expect(waits).toBe(caughtUp.length);
   expect(failures[0]).toEqual(new Error('too few replicas'));
 });
+
+it('gives a message up after its fourth attempt, and makes no fifth', async () => {
+  const { sent, noticed } = started({ notices: [3, 4, 5].map(anEndedSubscription) });
+  await eventually(() => {
+    expect(noticed.toSorted()).toEqual(['msg_terminated_4', 'msg_terminated_5']);
+  });
+  expect(sent.map(({ id }) => id)).toEqual(['msg_terminated_3', 'msg_terminated_4']);
+});

@@ -25,8 +25,11 @@ const SLOW_EVERY = 2;
 /** Events that are sent late at a time, of one subscription: a few megabytes at most for events of the usual size. */
 const LATE_EVENTS = 100;
 const PATIENCE_MS = 2_000;
-/** The waits after attempts to say something to a subscriber, milliseconds. */
-const NOTICE_WAITS_MS = [10_000, 60_000, 300_000];
+/**
+ * The waits after attempts to say something to a subscriber, milliseconds. The last one is longer than an attempt takes: a
+ * message is not given up while its last attempt is under way.
+ */
+const NOTICE_WAITS_MS = [10_000, 60_000, 300_000, 30_000];
 
 const NAMES = EVENT_DESCRIPTORS.map(({ name }) => name);
 const ERRORS = {
@@ -69,7 +72,10 @@ export class SubscriptionUpkeep extends RegularWork {
     await this.upkeep.exclusively(async () => {
       if (this.#times++ % SLOW_EVERY === 0) await this.#keepInOrder();
       // Before the catch-up, which waits for Kafka.
-      for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS)) this.#send(notice);
+      const onUnreadable = (error: unknown, subscriptionId: string) => {
+        this.logger.warn({ err: error, subscription_id: subscriptionId }, 'mcp.upkeep_failed');
+      };
+      for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS, onUnreadable)) this.#send(notice);
       await this.#catchUpAll(signal);
     });
   }
@@ -170,8 +176,12 @@ export class SubscriptionUpkeep extends RegularWork {
 
   async #say(notice: McpNotice): Promise<void> {
     const { url, subscriptionId, messageId: id, secrets, attempt } = notice;
-    const outcome = await this.callbacks.send({ url, subscriptionId, id, secrets, envelope: this.#envelope(notice) });
-    if (outcome.kind === 'accepted' || attempt > NOTICE_WAITS_MS.length) await this.upkeep.noticed(notice);
+    // Later ones are due only if nobody has ended the message after its last attempt.
+    if (attempt <= NOTICE_WAITS_MS.length) {
+      const outcome = await this.callbacks.send({ url, subscriptionId, id, secrets, envelope: this.#envelope(notice) });
+      if (outcome.kind !== 'accepted' && attempt < NOTICE_WAITS_MS.length) return;
+    }
+    await this.upkeep.noticed(notice);
   }
 
   #envelope({ orgId, content }: McpNotice): ControlEnvelope {
