@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EndpointId, OrgId } from '#libs/domain';
+import type { EndpointId, OrgId, Seq } from '#libs/domain';
 import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
@@ -143,5 +143,99 @@ describe('the message that a subscription has ended', () => {
     await skipWait('sub_unreadable');
     expect(await claim()).toEqual([['sub_unreadable', 5, 0]]);
     expect(unreadable).toHaveLength(4);
+  });
+});
+
+describe('an event whose delivery ended with a suspension', () => {
+  const SEQ = 7;
+  const createdAt = new Date(FIRST_MS + (SEQ - 1) * DAY_MS);
+  const watermark = async () => (await watermarks())[0];
+  const advance = () =>
+    upkeep.advance(KEPT_SINCE, (error) => {
+      throw error;
+    });
+
+  /** A subscription that was refreshed and caught up while the delivery of its only event was pending. */
+  async function aCaughtUpSubscription(): Promise<EndpointId> {
+    const endpointId = await aSubscription('sub_1', 0);
+    await store.query(
+      `update mcp_subscriptions set name = 'ticket.reply', caught_up_seq = $1, catch_up_offset = 1, catch_up_to_seq = $1`,
+      [DAYS],
+    );
+    await store.query(`update events set event_type = 'ticket.reply' where org_id = $1 and seq = $2`, [orgId, SEQ]);
+    await store.query(
+      `insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts)
+       values ('whd_1', $2, $3, $1, 'evt_1', 'ticket.reply', $4, 0, 'pending', 1)`,
+      [endpointId, createdAt, orgId, SEQ],
+    );
+    await advance();
+    return endpointId;
+  }
+
+  const becomes = (run: number, status: string, error: string | null) =>
+    store.query('update deliveries set run = $1, status = $2, last_error = $3', [run, status, error]);
+
+  beforeAll(() =>
+    store.query(
+      `insert into api_keys (id, org_id, scopes, secret_sha256, created_at)
+       values ('gk_1', $1, '{events:read}', '\\x00', now())`,
+      [orgId],
+    ),
+  );
+
+  beforeEach(async () => {
+    await store.query('delete from mcp_subscriptions');
+    await store.query('delete from deliveries');
+  });
+
+  it('is caught up again, once for each run, until it is delivered', async () => {
+    await aCaughtUpSubscription();
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
+    await becomes(0, 'failed', 'endpoint_disabled');
+    await advance();
+    expect([await watermark(), await upkeep.late()]).toEqual([String(SEQ - 1), []]);
+    expect(await upkeep.catchUpAgain(0)).toBe(1);
+
+    const [late] = await upkeep.late();
+    expect(late).toMatchObject({ caughtUpSeq: SEQ - 1, catchUpOffset: null, catchUpToSeq: null });
+    const events = await upkeep.lateEvents({ ...late!, catchUpToSeq: DAYS as Seq }, KEPT_SINCE, 10);
+    expect(events).toMatchObject([{ seq: SEQ, delivery: { run: 0, status: 'failed', lastError: 'endpoint_disabled' } }]);
+    // Caught up, but the projector has not stored the next run.
+    const catchUp = () =>
+      store.query('update mcp_subscriptions set caught_up_seq = $1, catch_up_to_seq = $1', [DAYS]);
+    await catchUp();
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
+
+    await becomes(1, 'failed', 'endpoint_disabled');
+    expect(await upkeep.catchUpAgain(0)).toBe(1);
+    await catchUp();
+    await becomes(2, 'delivered', null);
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
+    await advance();
+    expect(await watermark()).toBe(String(DAYS));
+  });
+
+  it('waits for the projector first, and for the end of a suspension', async () => {
+    const endpointId = await aCaughtUpSubscription();
+    await becomes(0, 'failed', 'endpoint_disabled');
+    expect(await upkeep.catchUpAgain(60_000)).toBe(0);
+    const setActive = (isActive: boolean) =>
+      store.query('update endpoints set is_active = $2, disabled_at = case when not $2 then now() end where id = $1', [
+        endpointId,
+        isActive,
+      ]);
+    await setActive(false);
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
+    await setActive(true);
+    await store.query('update api_keys set revoked_at = now()');
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
+    await store.query('update api_keys set revoked_at = null');
+    expect(await upkeep.catchUpAgain(0)).toBe(1);
+  });
+
+  it('is not sent again if its attempts were used up', async () => {
+    await aCaughtUpSubscription();
+    await becomes(0, 'failed', 'http_status: 500');
+    expect(await upkeep.catchUpAgain(0)).toBe(0);
   });
 });

@@ -13,6 +13,7 @@ import type { SecretCipher } from '../access/secret-cipher.js';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { EndedEvents } from './ended-events.js';
 import { deleteMcpEndpoint } from './mcp-subscriptions.js';
 import { advanceWatermarks, type Query } from './watermarks.js';
 
@@ -93,11 +94,15 @@ const VERIFIED_FOR = '24 hours';
 
 /** Keeps all organizations' subscriptions in order. For one process at a time. */
 export class McpUpkeep {
+  readonly #ended: EndedEvents;
+
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
     private readonly filters: EventFilters,
-  ) {}
+  ) {
+    this.#ended = new EndedEvents(store);
+  }
 
   /** Runs `act` unless another process does so. */
   async exclusively(act: () => Promise<void>): Promise<void> {
@@ -205,6 +210,15 @@ export class McpUpkeep {
     const query: Query = (sql, parameters) => this.store.query(sql, parameters);
     const use = { query, feed: this.store.feed, filters: this.filters };
     return advanceWatermarks(use, keptSince, { size, onFailure });
+  }
+
+  /**
+   * Lets subscriptions be caught up again whose first open event ended with a suspension or an expiry that is over.
+   * @param afterMs how long it waits after it has found one
+   * @returns their number
+   */
+  async catchUpAgain(afterMs: number): Promise<number> {
+    return this.#ended.catchUpAgain(afterMs);
   }
 
   /**

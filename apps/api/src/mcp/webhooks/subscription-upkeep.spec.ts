@@ -74,6 +74,7 @@ function started({ late = [], notices = [], append = () => Promise.resolve() }: 
     expire: none,
     suspend: none,
     advance: none,
+    catchUpAgain: none,
     late: () => Promise.resolve(late),
     lateEvents: () => Promise.resolve([aLateEvent()]),
     caughtUp: ({ endpointId }: LateSubscription) => Promise.resolve(caughtUp.push(endpointId)),

@@ -25,6 +25,8 @@ const SLOW_EVERY = 2;
 /** Events that are sent late at a time, of one subscription: a few megabytes at most for events of the usual size. */
 const LATE_EVENTS = 100;
 const PATIENCE_MS = 2_000;
+/** Longer than the projector usually needs to store that an event is sent again. */
+const AGAIN_AFTER_MS = 30_000;
 /**
  * The waits after attempts to say something to a subscriber, milliseconds. The last one is longer than an attempt takes: a
  * message is not given up while its last attempt is under way.
@@ -95,8 +97,9 @@ export class SubscriptionUpkeep extends RegularWork {
     const gaps = await this.upkeep.advance(this.#keptSince, (error) => {
       this.failed(error);
     });
-    if (ended + expired + suspended + gaps > 0) {
-      this.logger.info({ ended, expired, suspended, gaps }, 'mcp.subscriptions_changed');
+    const again = await this.upkeep.catchUpAgain(AGAIN_AFTER_MS);
+    if (ended + expired + suspended + gaps + again > 0) {
+      this.logger.info({ ended, expired, suspended, gaps, again }, 'mcp.subscriptions_changed');
     }
   }
 
