@@ -109,9 +109,10 @@ describe('the message that a subscription has ended', () => {
   };
   /** Makes the next attempt due. @returns how long it would have waited, milliseconds */
   const skipWait = async (id: string) => {
-    const [row] = await store.query<{ due_at: Date }>('select notice_due_at as due_at from mcp_subscriptions where id = $1', [
-      id,
-    ]);
+    const [row] = await store.query<{ due_at: Date }>(
+      'select notice_due_at as due_at from mcp_subscriptions where id = $1',
+      [id],
+    );
     await store.query('update mcp_subscriptions set notice_due_at = now() where id = $1', [id]);
     return row!.due_at.getTime() - Date.now();
   };
@@ -199,10 +200,11 @@ describe('an event whose delivery ended with a suspension', () => {
     const [late] = await upkeep.late();
     expect(late).toMatchObject({ caughtUpSeq: SEQ - 1, catchUpOffset: null, catchUpToSeq: null });
     const events = await upkeep.lateEvents({ ...late!, catchUpToSeq: DAYS as Seq }, KEPT_SINCE, 10);
-    expect(events).toMatchObject([{ seq: SEQ, delivery: { run: 0, status: 'failed', lastError: 'endpoint_disabled' } }]);
+    expect(events).toMatchObject([
+      { seq: SEQ, delivery: { run: 0, status: 'failed', lastError: 'endpoint_disabled' } },
+    ]);
     // Caught up, but the projector has not stored the next run.
-    const catchUp = () =>
-      store.query('update mcp_subscriptions set caught_up_seq = $1, catch_up_to_seq = $1', [DAYS]);
+    const catchUp = () => store.query('update mcp_subscriptions set caught_up_seq = $1, catch_up_to_seq = $1', [DAYS]);
     await catchUp();
     expect(await upkeep.catchUpAgain(0)).toBe(0);
 
@@ -237,5 +239,47 @@ describe('an event whose delivery ended with a suspension', () => {
     await aCaughtUpSubscription();
     await becomes(0, 'failed', 'http_status: 500');
     expect(await upkeep.catchUpAgain(0)).toBe(0);
+  });
+});
+
+describe('a suspension', () => {
+  /** A subscription whose latest attempt failed, and whose attempts, newest first, had these outcomes. */
+  async function aSubscriptionWith(id: string, outcomes: readonly (readonly [count: number, status: number])[]) {
+    const endpointId = await aSubscription(id, 0);
+    await store.query(`update mcp_subscriptions set resumed_at = now() - interval '2 hours' where id = $1`, [id]);
+    await store.query(
+      `insert into endpoint_health (endpoint_id, org_id, activation, failure_count, last_failure_at, last_success_at)
+       values ($1, $2, 1, 1, now(), now() - interval '1 second')`,
+      [endpointId, orgId],
+    );
+    const statuses = outcomes.flatMap(([count, status]) => Array.from({ length: count }, () => status));
+    await store.query(
+      `insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
+         duration_ms, response_status)
+       select 'whd_' || $2 || n, 0, 1, $3, $1, $2, now() - n * interval '100 ms', 1, status
+       from unnest($4::int[]) with ordinality as made(status, n)`,
+      [orgId, endpointId, new Date(FIRST_MS), statuses],
+    );
+  }
+
+  it('is decided by the newest thousand attempts of the hour', async () => {
+    await store.query('delete from mcp_subscriptions');
+    await aSubscriptionWith('sub_failing', [
+      [1_000, 500],
+      [500, 200],
+    ]);
+    await aSubscriptionWith('sub_few', [[99, 500]]);
+    await aSubscriptionWith('sub_hardly', [[100, 500]]);
+    await aSubscriptionWith('sub_recovering', [
+      [1, 500],
+      [50, 200],
+      [3_000, 500],
+    ]);
+    expect(await upkeep.suspend()).toBe(2);
+    const suspended = await store.query(
+      `select s.id from mcp_subscriptions s join endpoints e on e.id = s.endpoint_id
+       where e.disabled_reason = 'failure_rate' order by s.id`,
+    );
+    expect(suspended).toEqual([{ id: 'sub_failing' }, { id: 'sub_hardly' }]);
   });
 });

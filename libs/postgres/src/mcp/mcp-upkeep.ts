@@ -84,6 +84,8 @@ export interface McpNotice {
 
 const SUSPENDED_FROM_ATTEMPTS = 100;
 const SUSPENDED_FROM_FAILURES = 0.95;
+/** Enough to judge by. A busy subscription makes many more an hour, and they are counted every 2 s. */
+const ATTEMPTS_COUNTED = 1_000;
 const SUBSCRIPTIONS_AT_ONCE = 200;
 const LATE_AT_ONCE = 100;
 const NOTICES_AT_ONCE = 50;
@@ -178,7 +180,7 @@ export class McpUpkeep {
     return expired.length;
   }
 
-  /** Suspends subscriptions of which nearly all attempts of the last hour failed, if there were many. */
+  /** Suspends subscriptions of which nearly all of the newest attempts of the last hour failed, if there were many. */
   async suspend(): Promise<number> {
     const suspended = await this.store.query<{ id: string }>(
       `with failing as (
@@ -189,8 +191,11 @@ export class McpUpkeep {
            and h.last_failure_at > coalesce(h.last_success_at, '-infinity')
          cross join lateral (
            select count(*) as made, count(*) filter (where (response_status between 200 and 299) is not true) as failed
-           from delivery_attempts
-           where endpoint_id = s.endpoint_id and started_at > greatest(now() - interval '1 hour', s.resumed_at)
+           from (
+             select response_status from delivery_attempts
+             where endpoint_id = s.endpoint_id and started_at > greatest(now() - interval '1 hour', s.resumed_at)
+             order by started_at desc limit ${ATTEMPTS_COUNTED}
+           ) newest
          ) attempts
          where made >= ${SUSPENDED_FROM_ATTEMPTS} and failed > made * ${SUSPENDED_FROM_FAILURES}
        ), suspended as (

@@ -1,12 +1,5 @@
 import { afterEach, expect, it } from '@jest/globals';
-import {
-  mcpError,
-  type EndpointId,
-  type EventCursors,
-  type EventFilters,
-  type EventId,
-  type Seq,
-} from '#libs/domain';
+import { mcpError, type EndpointId, type EventCursors, type EventFilters, type EventId, type Seq } from '#libs/domain';
 import { partitionOf, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import type { LateEvent, LateSubscription, McpNotice, McpUpkeep, Store } from '#libs/postgres';
 import type { Config, Logger } from '#libs/runtime';
