@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { EventId } from '#libs/domain';
 import {
   KafkaConnection,
@@ -149,32 +149,51 @@ it('reads what a partition holds once, however often its staff alerts cannot be 
   expect(readFrom).toEqual(['5']);
 });
 
-it('writes no staff alert again that was written, also if the clock that raised it was an hour ahead', async () => {
-  const brokers = process.env['TEST_KAFKA_BROKERS']!.split(',');
-  const connection = new KafkaConnection({ brokers, clientId: 'test', logger: createLogger('silent', 'test') });
+describe('a staff alert that was written, by a process that ended before it marked it', () => {
   const topics = { inbox: 'inbox', log: 'log', staffAlerts: `t${randomBytes(6).toString('hex')}` } as TopicNames;
-  const plan = { topic: topics.staffAlerts, partitions: 1, retentionMs: -1, compacted: false, appendTime: true };
-  await makeTopics(connection, [plan]);
-  const positions = new LogPositions(connection);
-  const writer = new PartitionWriter(connection);
-  const publish = (known: readonly EventId[]) =>
-    new AlertPublisher({
-      outbox: new AlertOutbox(store),
-      connection,
-      positions,
-      appender: { append: () => Promise.resolve() } as unknown as Appender,
-      writer,
-      topics,
-      clock: { now: () => Date.now() },
-    }).publish([0], new Set(known));
-  try {
+  let positions: LogPositions;
+  let writer: PartitionWriter;
+  let publish: (known: readonly EventId[]) => ReturnType<AlertPublisher['publish']>;
+  const written = async () => (await positions.ends(topics.staffAlerts)).get(0);
+  const unmark = (ids: readonly EventId[]) =>
+    store.query('update alerts set published_at = null where event_id = any($1)', [ids]);
+
+  beforeAll(async () => {
+    const brokers = process.env['TEST_KAFKA_BROKERS']!.split(',');
+    const connection = new KafkaConnection({ brokers, clientId: 'test', logger: createLogger('silent', 'test') });
+    const plan = { topic: topics.staffAlerts, partitions: 1, retentionMs: -1, compacted: false, appendTime: true };
+    await makeTopics(connection, [plan]);
+    positions = new LogPositions(connection);
+    writer = new PartitionWriter(connection);
+    publish = (known) =>
+      new AlertPublisher({
+        outbox: new AlertOutbox(store),
+        connection,
+        positions,
+        appender: { append: () => Promise.resolve() } as unknown as Appender,
+        writer,
+        topics,
+        clock: { now: () => Date.now() },
+      }).publish([0], new Set(known));
+  });
+
+  afterAll(() => writer.close());
+
+  it('is not written again, also if the clock that raised it was an hour ahead', async () => {
     const ids = await raised(0, 1, Date.now() + 3_600_000, 3_660);
     expect((await publish(ids)).count).toBe(1);
-    // As if the process had ended before it marked what it had written.
-    await store.query('update alerts set published_at = null where event_id = any($1)', [ids]);
+    await unmark(ids);
     expect((await publish([])).count).toBe(1);
-    expect(await positions.ends(topics.staffAlerts)).toEqual(new Map([[0, 1]]));
-  } finally {
-    await writer.close();
-  }
+    expect(await written()).toBe(1);
+  });
+
+  it('is not written again by the process that raised it, after a full batch', async () => {
+    const before = (await written())!;
+    const last = await raised(0, 1, Date.now());
+    await publish(last);
+    await unmark(last);
+    const batch = await raised(0, 200, Date.now() - 60_000);
+    expect((await publish([...batch, ...last])).count).toBe(201);
+    expect(await written()).toBe(before + 201);
+  });
 });

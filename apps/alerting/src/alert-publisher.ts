@@ -18,6 +18,7 @@ const BATCH = 200;
 const AT_A_TIME = 4;
 /** The most that the clock of the service that hands a conversation off may be ahead of the brokers' clock. */
 const CLOCK_SKEW_MS = 600_000;
+const NONE: ReadonlySet<EventId> = new Set();
 
 export interface AlertPublisherDependencies {
   readonly outbox: AlertOutbox;
@@ -58,7 +59,7 @@ export class AlertPublisher {
   /**
    * @param partitions log partitions that are caught up, so that an event that is not known to be in the log is not
    *   there
-   * @param raised the events of alerts that this process has just raised, so that no process can have published them
+   * @param raised the events of alerts that this process has just raised, so that no process can have published them yet
    * @param signal ends the work after the present batch
    * @returns what was published. A partition that fails blocks no other one.
    * @throws when Postgres cannot be reached
@@ -104,13 +105,16 @@ export class AlertPublisher {
   ): Promise<number> {
     const { outbox, clock, topics } = this.use;
     let published = 0;
+    let known = raised;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
       const { count, hasMore } = await outbox.publish(partition, options, (alerts) =>
-        this.#write(partition, alerts, raised, written),
+        this.#write(partition, alerts, known, written),
       );
       published += count;
       if (!hasMore || signal?.aborted === true) return published;
+      // Another process may have taken the next ones while these were written, and died before it marked them.
+      known = NONE;
     }
   }
 

@@ -13,6 +13,7 @@ import type { SecretCipher } from '../access/secret-cipher.js';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
+import { EndedEvents } from './ended-events.js';
 import { deleteMcpEndpoint } from './mcp-subscriptions.js';
 import { advanceWatermarks, type Query } from './watermarks.js';
 
@@ -53,12 +54,26 @@ interface LateRow {
   readonly envelope: Buffer;
 }
 
+interface NoticeRow {
+  readonly id: string;
+  readonly org_id: OrgId;
+  readonly endpoint_id: EndpointId;
+  readonly url: string;
+  readonly notice_id: string;
+  readonly notice_attempts: number;
+  readonly gap_seq: string | null;
+  readonly ended_error: McpError | null;
+  readonly secret_ciphertext: Buffer;
+  readonly previous_secret_ciphertext: Buffer | null;
+}
+
 /** A message to a subscriber that is due. */
 export interface McpNotice {
   readonly subscriptionId: string;
   readonly orgId: OrgId;
   readonly endpointId: EndpointId;
   readonly url: string;
+  /** Empty for a message that is given up. */
   readonly secrets: readonly string[];
   /** The value of `webhook-id`, the same in each attempt. */
   readonly messageId: string;
@@ -69,6 +84,8 @@ export interface McpNotice {
 
 const SUSPENDED_FROM_ATTEMPTS = 100;
 const SUSPENDED_FROM_FAILURES = 0.95;
+/** Enough to judge by. A busy subscription makes many more an hour, and they are counted every 2 s. */
+const ATTEMPTS_COUNTED = 1_000;
 const SUBSCRIPTIONS_AT_ONCE = 200;
 const LATE_AT_ONCE = 100;
 const NOTICES_AT_ONCE = 50;
@@ -79,11 +96,15 @@ const VERIFIED_FOR = '24 hours';
 
 /** Keeps all organizations' subscriptions in order. For one process at a time. */
 export class McpUpkeep {
+  readonly #ended: EndedEvents;
+
   constructor(
     private readonly store: Store,
     private readonly cipher: SecretCipher,
     private readonly filters: EventFilters,
-  ) {}
+  ) {
+    this.#ended = new EndedEvents(store);
+  }
 
   /** Runs `act` unless another process does so. */
   async exclusively(act: () => Promise<void>): Promise<void> {
@@ -159,7 +180,7 @@ export class McpUpkeep {
     return expired.length;
   }
 
-  /** Suspends subscriptions of which nearly all attempts of the last hour failed, if there were many. */
+  /** Suspends subscriptions of which nearly all of the newest attempts of the last hour failed, if there were many. */
   async suspend(): Promise<number> {
     const suspended = await this.store.query<{ id: string }>(
       `with failing as (
@@ -170,8 +191,11 @@ export class McpUpkeep {
            and h.last_failure_at > coalesce(h.last_success_at, '-infinity')
          cross join lateral (
            select count(*) as made, count(*) filter (where (response_status between 200 and 299) is not true) as failed
-           from delivery_attempts
-           where endpoint_id = s.endpoint_id and started_at > greatest(now() - interval '1 hour', s.resumed_at)
+           from (
+             select response_status from delivery_attempts
+             where endpoint_id = s.endpoint_id and started_at > greatest(now() - interval '1 hour', s.resumed_at)
+             order by started_at desc limit ${ATTEMPTS_COUNTED}
+           ) newest
          ) attempts
          where made >= ${SUSPENDED_FROM_ATTEMPTS} and failed > made * ${SUSPENDED_FROM_FAILURES}
        ), suspended as (
@@ -191,6 +215,15 @@ export class McpUpkeep {
     const query: Query = (sql, parameters) => this.store.query(sql, parameters);
     const use = { query, feed: this.store.feed, filters: this.filters };
     return advanceWatermarks(use, keptSince, { size, onFailure });
+  }
+
+  /**
+   * Lets subscriptions be caught up again whose first open event ended with a suspension or an expiry that is over.
+   * @param afterMs how long it waits after it has found one
+   * @returns their number
+   */
+  async catchUpAgain(afterMs: number): Promise<number> {
+    return this.#ended.catchUpAgain(afterMs);
   }
 
   /**
@@ -298,21 +331,14 @@ export class McpUpkeep {
 
   /**
    * Claims messages that are due. Each is due again later, so that a process that dies loses none.
-   * @param waitsMs the wait after each attempt; after the last one, a message is given up
+   * @param waitsMs the wait after each attempt; a message that is due after the last one is given up
+   * @param onUnreadable called for a message whose secret cannot be read: this attempt is not made
    */
-  async claimNotices(waitsMs: readonly number[]): Promise<readonly McpNotice[]> {
-    const rows = await this.store.query<{
-      id: string;
-      org_id: OrgId;
-      endpoint_id: EndpointId;
-      url: string;
-      notice_id: string;
-      notice_attempts: number;
-      gap_seq: string | null;
-      ended_error: McpError | null;
-      secret_ciphertext: Buffer;
-      previous_secret_ciphertext: Buffer | null;
-    }>(
+  async claimNotices(
+    waitsMs: readonly number[],
+    onUnreadable: (error: unknown, subscriptionId: string) => void,
+  ): Promise<readonly McpNotice[]> {
+    const rows = await this.store.query<NoticeRow>(
       `with due as (
          select s.id, e.secret_ciphertext,
            case when e.previous_secret_until > now() then e.previous_secret_ciphertext end as previous_secret_ciphertext
@@ -321,7 +347,7 @@ export class McpUpkeep {
          limit ${NOTICES_AT_ONCE}
        ), claimed as (
          update mcp_subscriptions s set notice_attempts = s.notice_attempts + 1,
-           notice_due_at = now() + interval '1 ms' * coalesce(($1::int[])[s.notice_attempts + 1], 0),
+           notice_due_at = now() + interval '1 ms' * ($1::int[])[least(s.notice_attempts + 1, cardinality($1::int[]))],
            notice_id = coalesce(s.notice_id, 'msg_' || case when s.ended_at is null then 'gap_' else 'terminated_' end
              || replace(gen_random_uuid()::text, '-', ''))
          from due where s.id = due.id
@@ -330,18 +356,28 @@ export class McpUpkeep {
        ) select * from claimed`,
       [waitsMs],
     );
-    return rows.map((row) => ({
+    return rows.flatMap((row): readonly McpNotice[] => {
+      try {
+        return [this.#notice(row, row.notice_attempts > waitsMs.length)];
+      } catch (error) {
+        onUnreadable(error, row.id);
+        return [];
+      }
+    });
+  }
+
+  #notice(row: NoticeRow, isGivenUp: boolean): McpNotice {
+    const ciphertexts = isGivenUp ? [] : [row.secret_ciphertext, row.previous_secret_ciphertext];
+    return {
       subscriptionId: row.id,
       orgId: row.org_id,
       endpointId: row.endpoint_id,
       url: row.url,
-      secrets: [row.secret_ciphertext, row.previous_secret_ciphertext].flatMap((ciphertext) =>
-        ciphertext === null ? [] : [this.cipher.decrypt(ciphertext)],
-      ),
+      secrets: ciphertexts.flatMap((ciphertext) => (ciphertext === null ? [] : [this.cipher.decrypt(ciphertext)])),
       messageId: row.notice_id,
       attempt: row.notice_attempts,
       content: row.ended_error === null ? { gapSeq: seqFromText(row.gap_seq ?? '0') } : { error: row.ended_error },
-    }));
+    };
   }
 
   /** Ends the message, and an ended subscription with it. A newer message stays. */

@@ -15,7 +15,7 @@ const IS_SETTLED = `(d.status = 'delivered' or d.status = 'failed' and d.last_er
   and not ${IS_ENDED}`;
 
 /** The start of the first day with an event after the watermark of `s`. So the days before it are not searched. */
-const FIRST_DAY = `coalesce((
+export const FIRST_DAY = `coalesce((
           select min(day)::timestamp at time zone 'UTC' from feed_days
           where org_id = s.org_id and last_seq > s.watermark_seq
         ), '-infinity')`;

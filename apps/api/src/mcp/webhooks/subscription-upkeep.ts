@@ -25,8 +25,13 @@ const SLOW_EVERY = 2;
 /** Events that are sent late at a time, of one subscription: a few megabytes at most for events of the usual size. */
 const LATE_EVENTS = 100;
 const PATIENCE_MS = 2_000;
-/** The waits after attempts to say something to a subscriber, milliseconds. */
-const NOTICE_WAITS_MS = [10_000, 60_000, 300_000];
+/** Longer than the projector usually needs to store that an event is sent again. */
+const AGAIN_AFTER_MS = 30_000;
+/**
+ * The waits after attempts to say something to a subscriber, milliseconds. The last one is longer than an attempt takes: a
+ * message is not given up while its last attempt is under way.
+ */
+const NOTICE_WAITS_MS = [10_000, 60_000, 300_000, 30_000];
 
 const NAMES = EVENT_DESCRIPTORS.map(({ name }) => name);
 const ERRORS = {
@@ -68,11 +73,12 @@ export class SubscriptionUpkeep extends RegularWork {
   protected async act(signal: AbortSignal): Promise<undefined> {
     await this.upkeep.exclusively(async () => {
       if (this.#times++ % SLOW_EVERY === 0) await this.#keepInOrder();
-      for (const late of await this.upkeep.late()) {
-        if (signal.aborted) return;
-        await this.#catchUp(late);
-      }
-      for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS)) this.#send(notice);
+      // Before the catch-up, which waits for Kafka.
+      const onUnreadable = (error: unknown, subscriptionId: string) => {
+        this.logger.warn({ err: error, subscription_id: subscriptionId }, 'mcp.upkeep_failed');
+      };
+      for (const notice of await this.upkeep.claimNotices(NOTICE_WAITS_MS, onUnreadable)) this.#send(notice);
+      await this.#catchUpAll(signal);
     });
   }
 
@@ -91,8 +97,26 @@ export class SubscriptionUpkeep extends RegularWork {
     const gaps = await this.upkeep.advance(this.#keptSince, (error) => {
       this.failed(error);
     });
-    if (ended + expired + suspended + gaps > 0) {
-      this.logger.info({ ended, expired, suspended, gaps }, 'mcp.subscriptions_changed');
+    const again = await this.upkeep.catchUpAgain(AGAIN_AFTER_MS);
+    if (ended + expired + suspended + gaps + again > 0) {
+      this.logger.info({ ended, expired, suspended, gaps, again }, 'mcp.subscriptions_changed');
+    }
+  }
+
+  /** Catches up one after the other. A partition that takes no records blocks only those whose records go to it. */
+  async #catchUpAll(signal: AbortSignal): Promise<void> {
+    const failing = new Set<number>();
+    for (const late of await this.upkeep.late()) {
+      if (signal.aborted) return;
+      const partition = partitionOf(late.endpointId, this.config.partitions);
+      // Each further one would wait for the same partition.
+      if (failing.has(partition)) continue;
+      try {
+        await this.#catchUp(late);
+      } catch (error) {
+        failing.add(partition);
+        this.failed(error);
+      }
     }
   }
 
@@ -155,8 +179,12 @@ export class SubscriptionUpkeep extends RegularWork {
 
   async #say(notice: McpNotice): Promise<void> {
     const { url, subscriptionId, messageId: id, secrets, attempt } = notice;
-    const outcome = await this.callbacks.send({ url, subscriptionId, id, secrets, envelope: this.#envelope(notice) });
-    if (outcome.kind === 'accepted' || attempt > NOTICE_WAITS_MS.length) await this.upkeep.noticed(notice);
+    // Later ones are due only if nobody has ended the message after its last attempt.
+    if (attempt <= NOTICE_WAITS_MS.length) {
+      const outcome = await this.callbacks.send({ url, subscriptionId, id, secrets, envelope: this.#envelope(notice) });
+      if (outcome.kind !== 'accepted' && attempt < NOTICE_WAITS_MS.length) return;
+    }
+    await this.upkeep.noticed(notice);
   }
 
   #envelope({ orgId, content }: McpNotice): ControlEnvelope {
