@@ -242,6 +242,25 @@ describe('a paced endpoint', () => {
     expect(made).toHaveLength(2_100);
   });
 
+  it('waits for the projection with too many attempts that are not projected, and goes on after it', async () => {
+    listed = [limits({ maxInFlight: 100 })];
+    waiting = Array.from({ length: 3_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+    const stored = waiting;
+    for (let round = 0; round < 20; round++) {
+      await roundAt(round * 300);
+      await endAll();
+      waiting = stored;
+    }
+    expect(made).toHaveLength(2_000);
+    expect(await roundAt(6_000)).toEqual([]);
+    // It is not looked at all the time.
+    mostRead.clear();
+    expect(await roundAt(6_100)).toEqual([]);
+    expect(mostRead.size).toBe(0);
+    waiting = stored.slice(2_000);
+    expect(await roundAt(6_300)).toHaveLength(100);
+  });
+
   it('gets urgent ones first, but not them alone', async () => {
     listed = [limits({ maxInFlight: 2 })];
     waiting.push(...[90, 91, 92, 93].map(urgent));

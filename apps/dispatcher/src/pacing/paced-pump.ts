@@ -133,13 +133,19 @@ class PacedShare {
     return this.lookAtMs <= nowMs && !isUnreadable;
   }
 
+  /** Returns how many attempts may begin now. */
+  room(isCrowded: boolean, quietFromMs: number): number {
+    return Math.min(this.places(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+
   /**
-   * Returns how many attempts may begin now. A single one finds out whether the endpoint can be read again.
+   * Returns how many attempts the endpoint has places for, if their outcomes are projected soon enough. A single one
+   * finds out whether the endpoint can be read again.
    * @param quietFromMs before this time, attempts of another process count for the limit per second
    */
-  room(isCrowded: boolean, quietFromMs: number): number {
+  places(isCrowded: boolean, quietFromMs: number): number {
     const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
-    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size, most);
+    return Math.min(this.roomInOrder(isCrowded, quietFromMs), most);
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
@@ -288,7 +294,7 @@ export class PacedPump {
 
   /**
    * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none, or after a failure
+   * @param emptyMs how long not to look at an endpoint that has none, that waits for the projection, or after a failure
    */
   async #beginDue(
     isMeant: (id: EndpointId, share: PacedShare) => boolean,
@@ -298,7 +304,7 @@ export class PacedPump {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#roomOf(share) > 0,
+        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#hasPlaces(share),
     );
     if (asked.length === 0) return;
     for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
@@ -319,6 +325,11 @@ export class PacedPump {
 
   #roomOf(share: PacedShare): number {
     return share.room(this.#isCrowded, this.#quietFromMs(share));
+  }
+
+  /** Whether it is looked at. Only a look finds out what is projected meanwhile, so it may have no room. */
+  #hasPlaces(share: PacedShare): boolean {
+    return share.places(this.#isCrowded, this.#quietFromMs(share)) > 0;
   }
 
   #isBusy(partition: number): boolean {
@@ -364,7 +375,7 @@ export class PacedPump {
   #looks(asked: readonly (readonly [EndpointId, PacedShare])[]): readonly Look[] {
     const looks = new Map<string, Look>();
     for (const [id, share] of asked) {
-      const needed = Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size;
+      const needed = Math.max(1, Math.min(READ_AT_ONCE, this.#roomOf(share))) + share.taken.size;
       const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
       const key = `${share.part}/${most}`;
       const look = looks.get(key);
@@ -391,11 +402,12 @@ export class PacedPump {
         (attempt) => !share.taken.has(keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
       );
       forgetProjected(share, found);
-      share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
+      const room = this.#roomOf(share);
+      share.lookAtMs = fresh.length === 0 || room <= 0 ? nowMs + emptyMs : nowMs;
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
-      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#roomOf(share))));
+      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, room)));
     }
     return picked;
   }
