@@ -55,6 +55,8 @@ interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
   readonly by: OrderedBy;
+  /** The lane that comes first when there is a place. With few places, the lanes take turns. */
+  turn: number;
 }
 
 /**
@@ -98,9 +100,7 @@ export class OrderedPump {
     const ready = owned.filter(({ start }) => start.isReady);
     this.#advanceStarts(owned.map(({ start }) => start));
     await this.#read(ready);
-    for (const endpoint of ready) {
-      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
-    }
+    for (const endpoint of ready) this.#advance(endpoint, generation);
     this.lookUp();
   }
 
@@ -131,6 +131,7 @@ export class OrderedPump {
       lanes: new OrderedLanes(id, ordering),
       start: this.use.starts.begin(endpoint, isReady),
       by: ordering.by,
+      turn: 0,
     });
   }
 
@@ -188,12 +189,24 @@ export class OrderedPump {
       });
   }
 
-  #advance(endpoint: InOrder, lane: OrderedLane, generation: number): void {
+  /** Begins the attempts of lanes that are free, as many as have a place. */
+  #advance(endpoint: InOrder, generation: number): void {
     if (!endpoint.lanes.mayBegin || !this.#isCurrent(endpoint)) return;
-    const due = lane.next(endpoint.lanes.ordering.batch, this.use.clockMs());
-    if (due === undefined) return;
-    const started = this.use.start(endpoint.start.endpointId, generation);
-    if (started === undefined) return;
+    const { lanes } = endpoint.lanes;
+    const { turn } = endpoint;
+    for (const nth of lanes.keys()) {
+      const place = (turn + nth) % lanes.length;
+      const lane = lanes[place];
+      const due = lane?.next(endpoint.lanes.ordering.batch, this.use.clockMs());
+      if (lane === undefined || due === undefined) continue;
+      const started = this.use.start(endpoint.start.endpointId, generation);
+      if (started === undefined) return;
+      endpoint.turn = place + 1;
+      this.#beginNext(endpoint, lane, due, started, generation);
+    }
+  }
+
+  #beginNext(endpoint: InOrder, lane: OrderedLane, due: DueAttempt, started: Started, generation: number): void {
     const lookedUp = lane.foundFor(due, this.use.nowMs());
     lane.begin(due, this.use.nowMs());
     let isEnded = false;
@@ -201,7 +214,7 @@ export class OrderedPump {
       if (isEnded) return;
       isEnded = true;
       lane.end(result);
-      this.#advance(endpoint, lane, generation);
+      this.#advance(endpoint, generation);
     };
     void this.#make(due, lookedUp, started, end)
       .catch(() => undefined)
