@@ -4,6 +4,7 @@ import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
+import type { OrderedResult } from '../attempts/attempt-maker.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import type { OrderStarts } from './ordered/order-start.js';
@@ -47,6 +48,8 @@ let leftUnmade: number;
 let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
 let firstInOrder: () => Promise<OrderedDelivery[][]>;
+/** The attempts that wait for their turn, which last until their end is called. */
+let madeInOrder: { readonly seq: number; readonly end: (result: OrderedResult) => void }[];
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -106,6 +109,7 @@ beforeEach(() => {
   [unreadable, leftUnmade] = [undefined, 0];
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
+  madeInOrder = [];
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -131,14 +135,25 @@ beforeEach(() => {
         ),
     },
     ordered: {
-      deliveries: { first: () => firstInOrder(), envelopes: () => Promise.resolve([]) },
+      deliveries: {
+        first: () => firstInOrder(),
+        envelopes: (lists) => Promise.resolve(lists.map((list) => list.map(() => Buffer.alloc(0)))),
+      },
       starts: {
         begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
         advance: () => advance(),
       } as unknown as OrderStarts,
       look: () => Promise.resolve({ kind: 'gone' }),
       prepare: () => undefined,
-      make: () => Promise.resolve(),
+      make: ({ delivery }, _found, flight, _onSent, onResult) =>
+        new Promise((resolve) => {
+          const end = (result: OrderedResult) => {
+            flight.answered();
+            onResult(result);
+            resolve();
+          };
+          madeInOrder.push({ seq: delivery.seq, end });
+        }),
     },
     partitions: {
       ready: () => Promise.resolve(ready),
@@ -181,9 +196,12 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
+/** Lets what was begun go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
 async function endAll(): Promise<void> {
   for (const { end } of made) end();
-  await new Promise((resolve) => setImmediate(resolve));
+  await settle();
 }
 
 describe('a paced endpoint', () => {
@@ -288,7 +306,7 @@ describe('a paced endpoint', () => {
     expect(await roundAt(0)).toEqual([1, 2]);
     expect(await roundAt(5_000)).toEqual([]);
     made[0]!.end();
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     expect(await roundAt(5_100)).toEqual([3]);
   });
 
@@ -387,6 +405,40 @@ describe('a paced endpoint', () => {
       waiting = [90, 91, 92].map((seq) => aDueAttempt(seq, endpointId));
       listed = [limits({ maxPerSecond: 2 })];
       expect(await roundAt(4_000)).toEqual([90, 91]);
+    });
+  });
+
+  describe('whose order is removed', () => {
+    beforeEach(async () => {
+      const rows = waiting.map(({ delivery }) => ({ delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 }));
+      firstInOrder = () => Promise.resolve([rows]);
+      const ordering = { by: 'endpoint', batch: 1 } as const;
+      listed = [limits({ orderedSinceMs: 0, isOrderBegun: true, ordering })];
+      await roundAt(0);
+      await settle();
+      madeInOrder[0]!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+      expect(madeInOrder.map(({ seq }) => seq)).toEqual([1, 2]);
+      listed = [limits({ maxInFlight: 10 })];
+    });
+
+    it('gets the others, and not again what is done or under way', async () => {
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+      madeInOrder[1]!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+      expect(await roundAt(1_300)).toEqual([]);
+    });
+
+    it('gets what was under way and was not made', async () => {
+      await roundAt(1_000);
+      madeInOrder[1]!.end({ kind: 'left' });
+      await settle();
+      expect(await roundAt(1_300)).toEqual([2]);
+    });
+
+    it('has the others passed on if it has no limit then', async () => {
+      listed = [];
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
     });
   });
 

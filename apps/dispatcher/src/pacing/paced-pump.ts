@@ -9,6 +9,7 @@ import {
   type PacedEndpoints,
 } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import type { OrderedResult } from '../attempts/attempt-maker.js';
 import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
@@ -110,6 +111,8 @@ class PacedShare {
   readonly window: SentWindow;
   /** Attempts that were begun and may still look due: `true` while they are in flight. */
   readonly taken = new Map<string, boolean>();
+  /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
+  readonly inOrder = new Set<string>();
   inFlight = 0;
   lookAtMs = -Infinity;
   /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
@@ -176,6 +179,10 @@ function keyOf({ deliveryId, run, attempts }: Pick<OverdueAttempt, 'deliveryId' 
   return `${deliveryId}/${run}/${attempts}`;
 }
 
+function keyOfDue({ delivery, run, attempt }: Pick<DueAttempt, 'delivery' | 'run' | 'attempt'>): string {
+  return keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
+}
+
 /**
  * Makes the attempts of endpoints that limit or order them, each when its endpoint has room. What waits is nowhere but in
  * the delivery log, so any number may wait. All attempts of an endpoint are made by one process: the owner of its
@@ -202,7 +209,7 @@ export class PacedPump {
     const { ordered, clockMs, nowMs, logger } = use;
     this.#ordered = new OrderedPump({
       ...ordered,
-      start: (id, generation) => this.#start(id, generation),
+      start: (...attempt) => this.#start(...attempt),
       clockMs,
       nowMs,
       logger,
@@ -344,7 +351,10 @@ export class PacedPump {
   async #list(nowMs: number): Promise<void> {
     const paced = new Map((await this.use.endpoints.list()).map((endpoint) => [endpoint.id, endpoint]));
     this.#listedAtMs = nowMs;
-    this.#ordered.follow([...paced.values()]);
+    for (const [id, made] of this.#ordered.follow([...paced.values()])) {
+      const taken = this.#shares.get(id)?.taken;
+      for (const { deliveryId, attempts } of made) taken?.set(keyOf({ deliveryId, run: 0, attempts }), false);
+    }
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id);
       if (share === undefined) {
@@ -399,7 +409,7 @@ export class PacedPump {
       const former = this.#former.get(id);
       // Others make the attempts of what came later.
       const fresh = found.filter(
-        (attempt) => !share.taken.has(keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
+        (attempt) => !isBegun(share, keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
       );
       forgetProjected(share, found);
       const room = this.#roomOf(share);
@@ -496,11 +506,14 @@ export class PacedPump {
   }
 
   /** Takes a place for an attempt of an ordered endpoint. */
-  #start(id: EndpointId, generation: number): Started | undefined {
+  #start(id: EndpointId, generation: number, due: DueAttempt): Started | undefined {
     const share = this.#shares.get(id);
     if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
     if (share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) <= 0) return undefined;
     const { flight, slot } = this.#aFlight(share, generation);
+    const all = [due, ...(due.followers ?? [])];
+    const keys = all.map(({ delivery, attempt }) => keyOfDue({ delivery, run: due.run, attempt }));
+    for (const key of keys) share.inOrder.add(key);
     let isOver: () => void = () => undefined;
     const promise = new Promise<void>((resolve) => {
       isOver = resolve;
@@ -511,8 +524,11 @@ export class PacedPump {
       onSent: () => {
         slot.sent();
       },
-      onOver: () => {
+      onOver: (result) => {
         flight.over();
+        for (const key of keys) share.inOrder.delete(key);
+        // Nobody else knows that they may still look due.
+        if (!this.#ordered.has(id)) for (const key of keys.slice(0, attemptsOf(result))) share.taken.set(key, false);
         this.#underWay.delete(promise);
         isOver();
       },
@@ -534,8 +550,7 @@ export class PacedPump {
   }
 
   #make(due: DueAttempt, share: PacedShare, generation: number): void {
-    const { delivery, run, attempt } = due;
-    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
+    const key = keyOfDue(due);
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, true);
     let unreadableAtMs: number | null = null;
@@ -593,6 +608,23 @@ class EndingFlight extends Flight {
     if (this.#isOver) return;
     this.#isOver = true;
     this.hooks.onOver();
+  }
+}
+
+function isBegun(share: PacedShare, key: string): boolean {
+  return share.taken.has(key) || share.inOrder.has(key);
+}
+
+/** Returns how many deliveries of a request had an attempt. */
+function attemptsOf(result: OrderedResult): number {
+  switch (result.kind) {
+    case 'done':
+      return result.deliveries;
+    case 'waits':
+      return 1;
+    case 'unreadable':
+    case 'left':
+      return 0;
   }
 }
 
