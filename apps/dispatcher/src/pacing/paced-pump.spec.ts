@@ -408,6 +408,31 @@ describe('a paced endpoint', () => {
     });
   });
 
+  it('gets one out of order after seven in order, if they take every place', async () => {
+    const rows = oneTo(20).map((seq) => {
+      const { delivery } = aDueAttempt(seq, endpointId);
+      return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
+    });
+    firstInOrder = () => Promise.resolve([rows]);
+    waiting = [aDueAttempt(90, endpointId)];
+    const ordering = { by: 'endpoint', batch: 1 } as const;
+    listed = [limits({ maxInFlight: 1, orderedSinceMs: 0, isOrderBegun: true, ordering })];
+    await roundAt(0);
+    await pump.roundOutOfOrder();
+    await settle();
+    for (let nth = 0; nth < 7; nth++) {
+      expect(made).toEqual([]);
+      madeInOrder.at(-1)!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+    }
+    expect(made.map(({ due }) => due.delivery.seq)).toEqual([90]);
+    expect(madeInOrder).toHaveLength(7);
+    await endAll();
+    await roundAt(300);
+    await settle();
+    expect(madeInOrder).toHaveLength(8);
+  });
+
   describe('whose order is removed', () => {
     beforeEach(async () => {
       const rows = waiting.map(({ delivery }) => ({ delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 }));

@@ -35,6 +35,8 @@ const READ_AT_ONCE = 100;
 const TAKEN_PER_ENDPOINT = 2_000;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
+/** Attempts in order that may begin before one out of order that waits for a place. */
+const IN_ORDER_IN_A_ROW = 7;
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
 /** Looks at the same time. They must leave connections to others. */
@@ -106,6 +108,12 @@ interface FailedLook {
 
 type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
 
+/** An attempt out of order, as the last look found it. */
+interface OutOfOrder {
+  readonly due: DueAttempt;
+  readonly generation: number;
+}
+
 /** The attempts of one endpoint. */
 class PacedShare {
   readonly window: SentWindow;
@@ -119,6 +127,10 @@ class PacedShare {
   unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
+  /** Waits for a place that its lanes leave to it: they take every other one. */
+  outOfOrder: OutOfOrder | null = null;
+  /** Attempts in order that have begun since such a place. */
+  inOrderInARow = 0;
   /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
   part = 0;
 
@@ -311,7 +323,7 @@ export class PacedPump {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#hasPlaces(share),
+        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#isWorthALook(id, share),
     );
     if (asked.length === 0) return;
     for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
@@ -334,9 +346,12 @@ export class PacedPump {
     return share.room(this.#isCrowded, this.#quietFromMs(share));
   }
 
-  /** Whether it is looked at. Only a look finds out what is projected meanwhile, so it may have no room. */
-  #hasPlaces(share: PacedShare): boolean {
-    return share.places(this.#isCrowded, this.#quietFromMs(share)) > 0;
+  /**
+   * Whether it has places. It may have no room: only a look finds out what is projected meanwhile. The lanes of an ordered
+   * one leave a place only to what was found.
+   */
+  #isWorthALook(id: EndpointId, share: PacedShare): boolean {
+    return this.#ordered.has(id) || share.places(this.#isCrowded, this.#quietFromMs(share)) > 0;
   }
 
   #isBusy(partition: number): boolean {
@@ -417,7 +432,8 @@ export class PacedPump {
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
-      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, room)));
+      share.outOfOrder = null;
+      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#ordered.has(id) ? Math.max(1, room) : room)));
     }
     return picked;
   }
@@ -501,6 +517,7 @@ export class PacedPump {
         // The partition may belong to another process by now.
         if (share === undefined || !this.#isReady(share.partition)) continue;
         if (this.#roomOf(share) > 0) this.#make(due, share, generation);
+        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder ??= { due, generation };
       }
     }
   }
@@ -509,7 +526,11 @@ export class PacedPump {
   #start(id: EndpointId, generation: number, due: DueAttempt): Started | undefined {
     const share = this.#shares.get(id);
     if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
-    if (share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) <= 0) return undefined;
+    const hasRoom = () => share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) > 0;
+    if (!hasRoom()) return undefined;
+    if (share.inOrderInARow >= IN_ORDER_IN_A_ROW) this.#makeOutOfOrder(share, generation);
+    if (!hasRoom()) return undefined;
+    share.inOrderInARow++;
     const { flight, slot } = this.#aFlight(share, generation);
     const all = [due, ...(due.followers ?? [])];
     const keys = all.map(({ delivery, attempt }) => keyOfDue({ delivery, run: due.run, attempt }));
@@ -533,6 +554,14 @@ export class PacedPump {
         isOver();
       },
     };
+  }
+
+  /** Makes the attempt that waits for a place, if any. */
+  #makeOutOfOrder(share: PacedShare, generation: number): void {
+    const waiting = share.outOfOrder;
+    [share.outOfOrder, share.inOrderInARow] = [null, 0];
+    if (waiting?.generation !== generation || isBegun(share, keyOfDue(waiting.due))) return;
+    this.#make(waiting.due, share, generation);
   }
 
   #aFlight(share: PacedShare, generation: number) {
