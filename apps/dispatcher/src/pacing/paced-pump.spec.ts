@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
+import { NO_ORDERING, type DueAttempt, type EndpointId, type OrgId } from '#libs/domain';
 import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
@@ -499,6 +499,29 @@ describe('a paced endpoint', () => {
     listed = [limits({ maxPerSecond: 1 }), { ...limits({ maxPerSecond: 5 }), id: other }];
     waiting.push(...Array.from({ length: 3 }, (_, nth) => aDueAttempt(nth + 50, other)));
     expect(await roundAt(0)).toEqual([1, 50, 51, 52]);
+  });
+
+  describe('with 1,000 in flight that hang', () => {
+    const other = anEndpointId(2);
+
+    beforeEach(async () => {
+      listed = [limits({ maxInFlight: 1_000 })];
+      waiting = oneTo(1_100).map((seq) => aDueAttempt(seq, endpointId));
+      for (let round = 0; round < 11; round++) await roundAt(round * 50);
+      expect(pump.inFlight).toBe(1_000);
+      waiting.push(...oneTo(100).map((nth) => aDueAttempt(nth + 2_000, other)));
+    });
+
+    it('leaves few places to another one of its organization', async () => {
+      listed.push({ ...limits({ maxInFlight: 1_000 }), id: other });
+      expect(await roundAt(1_500)).toEqual([2_001, 2_002, 2_003, 2_004]);
+    });
+
+    it('leaves every place to one of another organization', async () => {
+      const orgId = '018f0000-0000-7000-8000-000000000002' as OrgId;
+      listed.push({ ...limits({ maxPerSecond: 1_000 }), id: other, orgId });
+      expect(await roundAt(1_500)).toHaveLength(64);
+    });
   });
 
   it('does not stop another one by a look that fails', async () => {

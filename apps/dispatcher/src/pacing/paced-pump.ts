@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DueAttempt, EndpointId } from '#libs/domain';
+import type { DueAttempt, EndpointId, OrgId } from '#libs/domain';
 import {
   isPostgresAway,
   isQueryTimeout,
@@ -29,6 +29,8 @@ const IN_FLIGHT_PER_ENDPOINT = 64;
 /** … and while many are in flight to all of them: endpoints that hang leave room for the others. */
 const IN_FLIGHT_WHILE_CROWDED = 4;
 const CROWDED_FROM = 500;
+/** The same for each endpoint of an organization, also with a limit of its own, while it has this many in flight. */
+const ORG_CROWDED_FROM = 1_000;
 /** Attempts that are read with their bytes at a time. */
 const READ_AT_ONCE = 100;
 /** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
@@ -127,7 +129,7 @@ class PacedShare {
   unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
-  /** Waits for a place that its lanes leave to it: they take every other one. */
+  /** Waits until the lanes leave it a place. */
   outOfOrder: OutOfOrder | null = null;
   /** Attempts in order that have begun since such a place. */
   inOrderInARow = 0;
@@ -149,8 +151,8 @@ class PacedShare {
   }
 
   /** Returns how many attempts may begin now. */
-  room(isCrowded: boolean, quietFromMs: number): number {
-    return Math.min(this.places(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+  room(mostInFlight: number, quietFromMs: number): number {
+    return Math.min(this.places(mostInFlight, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
   }
 
   /**
@@ -158,9 +160,9 @@ class PacedShare {
    * finds out whether the endpoint can be read again.
    * @param quietFromMs before this time, attempts of another process count for the limit per second
    */
-  places(isCrowded: boolean, quietFromMs: number): number {
+  places(mostInFlight: number, quietFromMs: number): number {
     const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
-    return Math.min(this.roomInOrder(isCrowded, quietFromMs), most);
+    return Math.min(this.roomInOrder(mostInFlight, quietFromMs), most);
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
@@ -179,11 +181,11 @@ class PacedShare {
   }
 
   /** Returns how many attempts of ordered deliveries may begin now. */
-  roomInOrder(isCrowded: boolean, quietFromMs: number): number {
-    const { maxPerSecond, maxInFlight } = this.limits;
-    const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
-    if (maxPerSecond === null) return most - this.inFlight;
-    return this.nowMs() < quietFromMs ? 0 : Math.min(most - this.inFlight, maxPerSecond - this.window.counted);
+  roomInOrder(mostInFlight: number, quietFromMs: number): number {
+    const { maxPerSecond } = this.limits;
+    const places = mostInFlight - this.inFlight;
+    if (maxPerSecond === null) return places;
+    return this.nowMs() < quietFromMs ? 0 : Math.min(places, maxPerSecond - this.window.counted);
   }
 }
 
@@ -209,6 +211,9 @@ export class PacedPump {
   #ready: Ready | undefined;
   #listedAtMs = -Infinity;
   #inFlight = 0;
+  /** Attempts in flight to endpoints without a limit of their own, and to those of each organization. */
+  #inFlightUnlimited = 0;
+  readonly #inFlightOfOrg = new Map<OrgId, number>();
   #outOfOrderTookMs = 0;
   /** When a look succeeded last. */
   #lookedAtMs = -Infinity;
@@ -343,7 +348,7 @@ export class PacedPump {
   }
 
   #roomOf(share: PacedShare): number {
-    return share.room(this.#isCrowded, this.#quietFromMs(share));
+    return share.room(this.#mostInFlight(share), this.#quietFromMs(share));
   }
 
   /**
@@ -351,7 +356,7 @@ export class PacedPump {
    * one leave a place only to what was found.
    */
   #isWorthALook(id: EndpointId, share: PacedShare): boolean {
-    return this.#ordered.has(id) || share.places(this.#isCrowded, this.#quietFromMs(share)) > 0;
+    return this.#ordered.has(id) || share.places(this.#mostInFlight(share), this.#quietFromMs(share)) > 0;
   }
 
   #isBusy(partition: number): boolean {
@@ -359,8 +364,20 @@ export class PacedPump {
     return false;
   }
 
-  get #isCrowded(): boolean {
-    return this.#inFlight >= CROWDED_FROM;
+  /** Returns how many attempts may be in flight to the endpoint. */
+  #mostInFlight({ limits: { orgId, maxInFlight } }: PacedShare): number {
+    const isCrowded = this.#inFlightUnlimited >= CROWDED_FROM;
+    const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
+    const isOrgCrowded = (this.#inFlightOfOrg.get(orgId) ?? 0) >= ORG_CROWDED_FROM;
+    return isOrgCrowded ? Math.min(most, IN_FLIGHT_WHILE_CROWDED) : most;
+  }
+
+  #count(orgId: OrgId, isUnlimited: boolean, change: 1 | -1): void {
+    this.#inFlight += change;
+    if (isUnlimited) this.#inFlightUnlimited += change;
+    const ofOrg = (this.#inFlightOfOrg.get(orgId) ?? 0) + change;
+    if (ofOrg === 0) this.#inFlightOfOrg.delete(orgId);
+    else this.#inFlightOfOrg.set(orgId, ofOrg);
   }
 
   async #list(nowMs: number): Promise<void> {
@@ -526,7 +543,7 @@ export class PacedPump {
   #start(id: EndpointId, generation: number, due: DueAttempt): Started | undefined {
     const share = this.#shares.get(id);
     if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
-    const hasRoom = () => share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) > 0;
+    const hasRoom = () => share.roomInOrder(this.#mostInFlight(share), this.#quietFromMs(share)) > 0;
     if (!hasRoom()) return undefined;
     if (share.inOrderInARow >= IN_ORDER_IN_A_ROW) this.#makeOutOfOrder(share, generation);
     if (!hasRoom()) return undefined;
@@ -566,13 +583,14 @@ export class PacedPump {
 
   #aFlight(share: PacedShare, generation: number) {
     const slot = share.window.begin();
+    const { orgId, maxInFlight } = share.limits;
     share.inFlight++;
-    this.#inFlight++;
+    this.#count(orgId, maxInFlight === null, 1);
     const flight = new EndingFlight(slot, this.use.nowMs, {
       isLost: () => this.use.generation() !== generation,
       onOver: () => {
         share.inFlight--;
-        this.#inFlight--;
+        this.#count(orgId, maxInFlight === null, -1);
       },
     });
     return { flight, slot };
