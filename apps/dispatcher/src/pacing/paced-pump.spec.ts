@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { NO_ORDERING, type DueAttempt, type EndpointId } from '#libs/domain';
+import { NO_ORDERING, type DueAttempt, type EndpointId, type OrgId } from '#libs/domain';
 import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
+import type { OrderedResult } from '../attempts/attempt-maker.js';
 import type { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import type { OrderStarts } from './ordered/order-start.js';
@@ -47,6 +48,8 @@ let leftUnmade: number;
 let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
 let firstInOrder: () => Promise<OrderedDelivery[][]>;
+/** The attempts that wait for their turn, which last until their end is called. */
+let madeInOrder: { readonly seq: number; readonly end: (result: OrderedResult) => void }[];
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -106,6 +109,7 @@ beforeEach(() => {
   [unreadable, leftUnmade] = [undefined, 0];
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
+  madeInOrder = [];
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -131,14 +135,25 @@ beforeEach(() => {
         ),
     },
     ordered: {
-      deliveries: { first: () => firstInOrder(), envelopes: () => Promise.resolve([]) },
+      deliveries: {
+        first: () => firstInOrder(),
+        envelopes: (lists) => Promise.resolve(lists.map((list) => list.map(() => Buffer.alloc(0)))),
+      },
       starts: {
         begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
         advance: () => advance(),
       } as unknown as OrderStarts,
       look: () => Promise.resolve({ kind: 'gone' }),
       prepare: () => undefined,
-      make: () => Promise.resolve(),
+      make: ({ delivery }, _found, flight, _onSent, onResult) =>
+        new Promise((resolve) => {
+          const end = (result: OrderedResult) => {
+            flight.answered();
+            onResult(result);
+            resolve();
+          };
+          madeInOrder.push({ seq: delivery.seq, end });
+        }),
     },
     partitions: {
       ready: () => Promise.resolve(ready),
@@ -181,9 +196,12 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
+/** Lets what was begun go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
 async function endAll(): Promise<void> {
   for (const { end } of made) end();
-  await new Promise((resolve) => setImmediate(resolve));
+  await settle();
 }
 
 describe('a paced endpoint', () => {
@@ -242,6 +260,25 @@ describe('a paced endpoint', () => {
     expect(made).toHaveLength(2_100);
   });
 
+  it('waits for the projection with too many attempts that are not projected, and goes on after it', async () => {
+    listed = [limits({ maxInFlight: 100 })];
+    waiting = Array.from({ length: 3_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+    const stored = waiting;
+    for (let round = 0; round < 20; round++) {
+      await roundAt(round * 300);
+      await endAll();
+      waiting = stored;
+    }
+    expect(made).toHaveLength(2_000);
+    expect(await roundAt(6_000)).toEqual([]);
+    // It is not looked at all the time.
+    mostRead.clear();
+    expect(await roundAt(6_100)).toEqual([]);
+    expect(mostRead.size).toBe(0);
+    waiting = stored.slice(2_000);
+    expect(await roundAt(6_300)).toHaveLength(100);
+  });
+
   it('gets urgent ones first, but not them alone', async () => {
     listed = [limits({ maxInFlight: 2 })];
     waiting.push(...[90, 91, 92, 93].map(urgent));
@@ -269,7 +306,7 @@ describe('a paced endpoint', () => {
     expect(await roundAt(0)).toEqual([1, 2]);
     expect(await roundAt(5_000)).toEqual([]);
     made[0]!.end();
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     expect(await roundAt(5_100)).toEqual([3]);
   });
 
@@ -371,6 +408,65 @@ describe('a paced endpoint', () => {
     });
   });
 
+  it('gets one out of order after seven in order, if they take every place', async () => {
+    const rows = oneTo(20).map((seq) => {
+      const { delivery } = aDueAttempt(seq, endpointId);
+      return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
+    });
+    firstInOrder = () => Promise.resolve([rows]);
+    waiting = [aDueAttempt(90, endpointId)];
+    const ordering = { by: 'endpoint', batch: 1 } as const;
+    listed = [limits({ maxInFlight: 1, orderedSinceMs: 0, isOrderBegun: true, ordering })];
+    await roundAt(0);
+    await pump.roundOutOfOrder();
+    await settle();
+    for (let nth = 0; nth < 7; nth++) {
+      expect(made).toEqual([]);
+      madeInOrder.at(-1)!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+    }
+    expect(made.map(({ due }) => due.delivery.seq)).toEqual([90]);
+    expect(madeInOrder).toHaveLength(7);
+    await endAll();
+    await roundAt(300);
+    await settle();
+    expect(madeInOrder).toHaveLength(8);
+  });
+
+  describe('whose order is removed', () => {
+    beforeEach(async () => {
+      const rows = waiting.map(({ delivery }) => ({ delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 }));
+      firstInOrder = () => Promise.resolve([rows]);
+      const ordering = { by: 'endpoint', batch: 1 } as const;
+      listed = [limits({ orderedSinceMs: 0, isOrderBegun: true, ordering })];
+      await roundAt(0);
+      await settle();
+      madeInOrder[0]!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+      expect(madeInOrder.map(({ seq }) => seq)).toEqual([1, 2]);
+      listed = [limits({ maxInFlight: 10 })];
+    });
+
+    it('gets the others, and not again what is done or under way', async () => {
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+      madeInOrder[1]!.end({ kind: 'done', deliveries: 1 });
+      await settle();
+      expect(await roundAt(1_300)).toEqual([]);
+    });
+
+    it('gets what was under way and was not made', async () => {
+      await roundAt(1_000);
+      madeInOrder[1]!.end({ kind: 'left' });
+      await settle();
+      expect(await roundAt(1_300)).toEqual([2]);
+    });
+
+    it('has the others passed on if it has no limit then', async () => {
+      listed = [];
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    });
+  });
+
   it('waits for the attempts of an earlier owner if it has a limit per second', async () => {
     ready = new Map([[0, 1_000]]);
     expect(await roundAt(0)).toEqual([]);
@@ -403,6 +499,29 @@ describe('a paced endpoint', () => {
     listed = [limits({ maxPerSecond: 1 }), { ...limits({ maxPerSecond: 5 }), id: other }];
     waiting.push(...Array.from({ length: 3 }, (_, nth) => aDueAttempt(nth + 50, other)));
     expect(await roundAt(0)).toEqual([1, 50, 51, 52]);
+  });
+
+  describe('with 1,000 in flight that hang', () => {
+    const other = anEndpointId(2);
+
+    beforeEach(async () => {
+      listed = [limits({ maxInFlight: 1_000 })];
+      waiting = oneTo(1_100).map((seq) => aDueAttempt(seq, endpointId));
+      for (let round = 0; round < 11; round++) await roundAt(round * 50);
+      expect(pump.inFlight).toBe(1_000);
+      waiting.push(...oneTo(100).map((nth) => aDueAttempt(nth + 2_000, other)));
+    });
+
+    it('leaves few places to another one of its organization', async () => {
+      listed.push({ ...limits({ maxInFlight: 1_000 }), id: other });
+      expect(await roundAt(1_500)).toEqual([2_001, 2_002, 2_003, 2_004]);
+    });
+
+    it('leaves every place to one of another organization', async () => {
+      const orgId = '018f0000-0000-7000-8000-000000000002' as OrgId;
+      listed.push({ ...limits({ maxPerSecond: 1_000 }), id: other, orgId });
+      expect(await roundAt(1_500)).toHaveLength(64);
+    });
   });
 
   it('does not stop another one by a look that fails', async () => {

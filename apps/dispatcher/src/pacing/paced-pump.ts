@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DueAttempt, EndpointId } from '#libs/domain';
+import type { DueAttempt, EndpointId, OrgId } from '#libs/domain';
 import {
   isPostgresAway,
   isQueryTimeout,
@@ -9,6 +9,7 @@ import {
   type PacedEndpoints,
 } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
+import type { OrderedResult } from '../attempts/attempt-maker.js';
 import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
@@ -28,12 +29,16 @@ const IN_FLIGHT_PER_ENDPOINT = 64;
 /** … and while many are in flight to all of them: endpoints that hang leave room for the others. */
 const IN_FLIGHT_WHILE_CROWDED = 4;
 const CROWDED_FROM = 500;
+/** The same for each endpoint of an organization, also with a limit of its own, while it has this many in flight. */
+const ORG_CROWDED_FROM = 1_000;
 /** Attempts that are read with their bytes at a time. */
 const READ_AT_ONCE = 100;
 /** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
 const TAKEN_PER_ENDPOINT = 2_000;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
+/** Attempts in order that may begin before one out of order that waits for a place. */
+const IN_ORDER_IN_A_ROW = 7;
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
 /** Looks at the same time. They must leave connections to others. */
@@ -105,17 +110,29 @@ interface FailedLook {
 
 type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
 
+/** An attempt out of order, as the last look found it. */
+interface OutOfOrder {
+  readonly due: DueAttempt;
+  readonly generation: number;
+}
+
 /** The attempts of one endpoint. */
 class PacedShare {
   readonly window: SentWindow;
   /** Attempts that were begun and may still look due: `true` while they are in flight. */
   readonly taken = new Map<string, boolean>();
+  /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
+  readonly inOrder = new Set<string>();
   inFlight = 0;
   lookAtMs = -Infinity;
   /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
   unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
+  /** Waits until the lanes leave it a place. */
+  outOfOrder: OutOfOrder | null = null;
+  /** Attempts in order that have begun since such a place. */
+  inOrderInARow = 0;
   /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
   part = 0;
 
@@ -133,13 +150,19 @@ class PacedShare {
     return this.lookAtMs <= nowMs && !isUnreadable;
   }
 
+  /** Returns how many attempts may begin now. */
+  room(mostInFlight: number, quietFromMs: number): number {
+    return Math.min(this.places(mostInFlight, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
+  }
+
   /**
-   * Returns how many attempts may begin now. A single one finds out whether the endpoint can be read again.
+   * Returns how many attempts the endpoint has places for, if their outcomes are projected soon enough. A single one
+   * finds out whether the endpoint can be read again.
    * @param quietFromMs before this time, attempts of another process count for the limit per second
    */
-  room(isCrowded: boolean, quietFromMs: number): number {
+  places(mostInFlight: number, quietFromMs: number): number {
     const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
-    return Math.min(this.roomInOrder(isCrowded, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size, most);
+    return Math.min(this.roomInOrder(mostInFlight, quietFromMs), most);
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
@@ -158,16 +181,20 @@ class PacedShare {
   }
 
   /** Returns how many attempts of ordered deliveries may begin now. */
-  roomInOrder(isCrowded: boolean, quietFromMs: number): number {
-    const { maxPerSecond, maxInFlight } = this.limits;
-    const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
-    if (maxPerSecond === null) return most - this.inFlight;
-    return this.nowMs() < quietFromMs ? 0 : Math.min(most - this.inFlight, maxPerSecond - this.window.counted);
+  roomInOrder(mostInFlight: number, quietFromMs: number): number {
+    const { maxPerSecond } = this.limits;
+    const places = mostInFlight - this.inFlight;
+    if (maxPerSecond === null) return places;
+    return this.nowMs() < quietFromMs ? 0 : Math.min(places, maxPerSecond - this.window.counted);
   }
 }
 
 function keyOf({ deliveryId, run, attempts }: Pick<OverdueAttempt, 'deliveryId' | 'run' | 'attempts'>): string {
   return `${deliveryId}/${run}/${attempts}`;
+}
+
+function keyOfDue({ delivery, run, attempt }: Pick<DueAttempt, 'delivery' | 'run' | 'attempt'>): string {
+  return keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
 }
 
 /**
@@ -184,6 +211,9 @@ export class PacedPump {
   #ready: Ready | undefined;
   #listedAtMs = -Infinity;
   #inFlight = 0;
+  /** Attempts in flight to endpoints without a limit of their own, and to those of each organization. */
+  #inFlightUnlimited = 0;
+  readonly #inFlightOfOrg = new Map<OrgId, number>();
   #outOfOrderTookMs = 0;
   /** When a look succeeded last. */
   #lookedAtMs = -Infinity;
@@ -196,7 +226,7 @@ export class PacedPump {
     const { ordered, clockMs, nowMs, logger } = use;
     this.#ordered = new OrderedPump({
       ...ordered,
-      start: (id, generation) => this.#start(id, generation),
+      start: (...attempt) => this.#start(...attempt),
       clockMs,
       nowMs,
       logger,
@@ -288,7 +318,7 @@ export class PacedPump {
 
   /**
    * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none, or after a failure
+   * @param emptyMs how long not to look at an endpoint that has none, that waits for the projection, or after a failure
    */
   async #beginDue(
     isMeant: (id: EndpointId, share: PacedShare) => boolean,
@@ -298,7 +328,7 @@ export class PacedPump {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
-        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#roomOf(share) > 0,
+        isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#isWorthALook(id, share),
     );
     if (asked.length === 0) return;
     for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
@@ -318,7 +348,15 @@ export class PacedPump {
   }
 
   #roomOf(share: PacedShare): number {
-    return share.room(this.#isCrowded, this.#quietFromMs(share));
+    return share.room(this.#mostInFlight(share), this.#quietFromMs(share));
+  }
+
+  /**
+   * Whether it has places. It may have no room: only a look finds out what is projected meanwhile. The lanes of an ordered
+   * one leave a place only to what was found.
+   */
+  #isWorthALook(id: EndpointId, share: PacedShare): boolean {
+    return this.#ordered.has(id) || share.places(this.#mostInFlight(share), this.#quietFromMs(share)) > 0;
   }
 
   #isBusy(partition: number): boolean {
@@ -326,14 +364,29 @@ export class PacedPump {
     return false;
   }
 
-  get #isCrowded(): boolean {
-    return this.#inFlight >= CROWDED_FROM;
+  /** Returns how many attempts may be in flight to the endpoint. */
+  #mostInFlight({ limits: { orgId, maxInFlight } }: PacedShare): number {
+    const isCrowded = this.#inFlightUnlimited >= CROWDED_FROM;
+    const most = maxInFlight ?? (isCrowded ? IN_FLIGHT_WHILE_CROWDED : IN_FLIGHT_PER_ENDPOINT);
+    const isOrgCrowded = (this.#inFlightOfOrg.get(orgId) ?? 0) >= ORG_CROWDED_FROM;
+    return isOrgCrowded ? Math.min(most, IN_FLIGHT_WHILE_CROWDED) : most;
+  }
+
+  #count(orgId: OrgId, isUnlimited: boolean, change: 1 | -1): void {
+    this.#inFlight += change;
+    if (isUnlimited) this.#inFlightUnlimited += change;
+    const ofOrg = (this.#inFlightOfOrg.get(orgId) ?? 0) + change;
+    if (ofOrg === 0) this.#inFlightOfOrg.delete(orgId);
+    else this.#inFlightOfOrg.set(orgId, ofOrg);
   }
 
   async #list(nowMs: number): Promise<void> {
     const paced = new Map((await this.use.endpoints.list()).map((endpoint) => [endpoint.id, endpoint]));
     this.#listedAtMs = nowMs;
-    this.#ordered.follow([...paced.values()]);
+    for (const [id, made] of this.#ordered.follow([...paced.values()])) {
+      const taken = this.#shares.get(id)?.taken;
+      for (const { deliveryId, attempts } of made) taken?.set(keyOf({ deliveryId, run: 0, attempts }), false);
+    }
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id);
       if (share === undefined) {
@@ -364,7 +417,7 @@ export class PacedPump {
   #looks(asked: readonly (readonly [EndpointId, PacedShare])[]): readonly Look[] {
     const looks = new Map<string, Look>();
     for (const [id, share] of asked) {
-      const needed = Math.min(READ_AT_ONCE, this.#roomOf(share)) + share.taken.size;
+      const needed = Math.max(1, Math.min(READ_AT_ONCE, this.#roomOf(share))) + share.taken.size;
       const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
       const key = `${share.part}/${most}`;
       const look = looks.get(key);
@@ -388,14 +441,16 @@ export class PacedPump {
       const former = this.#former.get(id);
       // Others make the attempts of what came later.
       const fresh = found.filter(
-        (attempt) => !share.taken.has(keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
+        (attempt) => !isBegun(share, keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
       );
       forgetProjected(share, found);
-      share.lookAtMs = fresh.length === 0 ? nowMs + emptyMs : nowMs;
+      const room = this.#roomOf(share);
+      share.lookAtMs = fresh.length === 0 || room <= 0 ? nowMs + emptyMs : nowMs;
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
-      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#roomOf(share))));
+      share.outOfOrder = null;
+      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#ordered.has(id) ? Math.max(1, room) : room)));
     }
     return picked;
   }
@@ -479,16 +534,24 @@ export class PacedPump {
         // The partition may belong to another process by now.
         if (share === undefined || !this.#isReady(share.partition)) continue;
         if (this.#roomOf(share) > 0) this.#make(due, share, generation);
+        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder ??= { due, generation };
       }
     }
   }
 
   /** Takes a place for an attempt of an ordered endpoint. */
-  #start(id: EndpointId, generation: number): Started | undefined {
+  #start(id: EndpointId, generation: number, due: DueAttempt): Started | undefined {
     const share = this.#shares.get(id);
     if (share === undefined || this.#isEnding || this.use.generation() !== generation) return undefined;
-    if (share.roomInOrder(this.#isCrowded, this.#quietFromMs(share)) <= 0) return undefined;
+    const hasRoom = () => share.roomInOrder(this.#mostInFlight(share), this.#quietFromMs(share)) > 0;
+    if (!hasRoom()) return undefined;
+    if (share.inOrderInARow >= IN_ORDER_IN_A_ROW) this.#makeOutOfOrder(share, generation);
+    if (!hasRoom()) return undefined;
+    share.inOrderInARow++;
     const { flight, slot } = this.#aFlight(share, generation);
+    const all = [due, ...(due.followers ?? [])];
+    const keys = all.map(({ delivery, attempt }) => keyOfDue({ delivery, run: due.run, attempt }));
+    for (const key of keys) share.inOrder.add(key);
     let isOver: () => void = () => undefined;
     const promise = new Promise<void>((resolve) => {
       isOver = resolve;
@@ -499,31 +562,42 @@ export class PacedPump {
       onSent: () => {
         slot.sent();
       },
-      onOver: () => {
+      onOver: (result) => {
         flight.over();
+        for (const key of keys) share.inOrder.delete(key);
+        // Nobody else knows that they may still look due.
+        if (!this.#ordered.has(id)) for (const key of keys.slice(0, attemptsOf(result))) share.taken.set(key, false);
         this.#underWay.delete(promise);
         isOver();
       },
     };
   }
 
+  /** Makes the attempt that waits for a place, if any. */
+  #makeOutOfOrder(share: PacedShare, generation: number): void {
+    const waiting = share.outOfOrder;
+    [share.outOfOrder, share.inOrderInARow] = [null, 0];
+    if (waiting?.generation !== generation || isBegun(share, keyOfDue(waiting.due))) return;
+    this.#make(waiting.due, share, generation);
+  }
+
   #aFlight(share: PacedShare, generation: number) {
     const slot = share.window.begin();
+    const { orgId, maxInFlight } = share.limits;
     share.inFlight++;
-    this.#inFlight++;
+    this.#count(orgId, maxInFlight === null, 1);
     const flight = new EndingFlight(slot, this.use.nowMs, {
       isLost: () => this.use.generation() !== generation,
       onOver: () => {
         share.inFlight--;
-        this.#inFlight--;
+        this.#count(orgId, maxInFlight === null, -1);
       },
     });
     return { flight, slot };
   }
 
   #make(due: DueAttempt, share: PacedShare, generation: number): void {
-    const { delivery, run, attempt } = due;
-    const key = keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
+    const key = keyOfDue(due);
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, true);
     let unreadableAtMs: number | null = null;
@@ -581,6 +655,23 @@ class EndingFlight extends Flight {
     if (this.#isOver) return;
     this.#isOver = true;
     this.hooks.onOver();
+  }
+}
+
+function isBegun(share: PacedShare, key: string): boolean {
+  return share.taken.has(key) || share.inOrder.has(key);
+}
+
+/** Returns how many deliveries of a request had an attempt. */
+function attemptsOf(result: OrderedResult): number {
+  switch (result.kind) {
+    case 'done':
+      return result.deliveries;
+    case 'waits':
+      return 1;
+    case 'unreadable':
+    case 'left':
+      return 0;
   }
 }
 

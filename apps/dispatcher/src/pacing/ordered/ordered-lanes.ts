@@ -2,6 +2,7 @@ import {
   BATCH_FRAME_BYTES,
   LANES,
   MAX_BATCH_BYTES,
+  type DeliveryId,
   type DeliveryRef,
   type DueAttempt,
   type EndpointId,
@@ -46,9 +47,22 @@ interface Queued extends OrderedDelivery {
   readonly envelope: Buffer;
 }
 
+/** An attempt that was made. */
+export interface MadeInOrder {
+  readonly deliveryId: DeliveryId;
+  /** The number of attempts before it. */
+  readonly attempts: number;
+}
+
+/** A delivery that is done. */
+interface Done extends MadeInOrder {
+  readonly seq: number;
+}
+
 /** A delivery at the head of its lane that waits for its next attempt, or for an endpoint that could not be read. */
 interface FailedHead {
   readonly key: string;
+  readonly deliveryId: DeliveryId;
   readonly seq: number;
   readonly attempts: number;
   readonly untilMs: number;
@@ -69,8 +83,8 @@ export class OrderedLane {
   flying: readonly Queued[] = [];
   /** When that began, monotonic milliseconds. */
   begunAtMs = -Infinity;
-  /** Deliveries that are done, and may still look pending; with their seqs. */
-  readonly done = new Map<string, number>();
+  /** Deliveries that are done, and may still look pending. */
+  readonly done = new Map<string, Done>();
   failed: FailedHead | null = null;
   lookAtMs = -Infinity;
   #checkedAtMs = -Infinity;
@@ -112,6 +126,12 @@ export class OrderedLane {
   /** Whether nothing of it is known. */
   get isEmpty(): boolean {
     return this.held === 0 && this.done.size === 0 && this.failed === null;
+  }
+
+  /** The attempts that were made, and may still look due. */
+  get made(): readonly MadeInOrder[] {
+    const { done, failed } = this;
+    return [...done.values(), ...(failed === null ? [] : [{ ...failed, attempts: failed.attempts - 1 }])];
   }
 
   get heldBytes(): number {
@@ -199,7 +219,10 @@ export class OrderedLane {
     switch (result.kind) {
       case 'done':
         this.most = Math.max(1, this.most) * 2;
-        for (const { delivery } of sent.slice(0, result.deliveries)) this.done.set(keyOf(delivery), delivery.seq);
+        for (const { delivery, attempts } of sent.slice(0, result.deliveries)) {
+          const { deliveryId, seq } = delivery;
+          this.done.set(keyOf(delivery), { deliveryId, attempts, seq });
+        }
         this.queue.unshift(...sent.slice(result.deliveries));
         return;
       case 'waits':
@@ -216,7 +239,8 @@ export class OrderedLane {
 
   /** Keeps no bytes while it waits: the wait may be hours. */
   #wait({ delivery }: OrderedDelivery, attempts: number, untilMs: number): void {
-    this.failed = { key: keyOf(delivery), seq: delivery.seq, attempts, untilMs };
+    const { deliveryId, seq } = delivery;
+    this.failed = { key: keyOf(delivery), deliveryId, seq, attempts, untilMs };
     this.#giveUpQueue();
   }
 
@@ -238,7 +262,7 @@ export class OrderedLane {
     const isGone = (seq: number, key: string) => seq > after && seq <= through && !pending.has(key);
     this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
     if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
-    for (const [key, seq] of this.done) if (isGone(seq, key)) this.done.delete(key);
+    for (const [key, { seq }] of this.done) if (isGone(seq, key)) this.done.delete(key);
   }
 
   /** Returns those of the deliveries that it does not know, in their latest state. */

@@ -38,6 +38,8 @@ let over: number;
 let envelopeBytes: number;
 /** The limits with which bytes were read. */
 let readBytes: number[];
+/** How many attempts may begin. Each answer makes room for one more. */
+let places: number;
 let pump: OrderedPump;
 
 function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
@@ -54,13 +56,17 @@ beforeEach(() => {
     return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
   });
   [made, prepared, lookUps, envelopeBytes, readBytes] = [[], [], 0, 100, []];
+  places = Infinity;
   [found, founds, over] = [{ kind: 'gone' }, [], 0];
   pump = new OrderedPump({
     deliveries: {
       first: (ranges) =>
         Promise.resolve(
-          ranges.map(({ endpointId: id, after, limit }) =>
-            pending.filter(({ delivery }) => delivery.endpointId === id && delivery.seq > after).slice(0, limit),
+          ranges.map(({ endpointId: id, lane, after, limit }) =>
+            pending
+              .filter(({ delivery }) => delivery.endpointId === id && delivery.seq > after)
+              .filter(({ delivery }) => lane === null || delivery.lane === lane)
+              .slice(0, limit),
           ),
         ),
       envelopes: (lists, maxBytes) => {
@@ -85,12 +91,17 @@ beforeEach(() => {
       new Promise((resolve) => {
         founds.push(looked);
         const answer = (result: OrderedResult) => {
+          places++;
           onResult(result);
           resolve();
         };
         made.push({ seqs: seqsOf(due), answer });
       }),
-    start: () => ({ flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => over++ }),
+    start: () => {
+      if (places <= 0) return undefined;
+      places--;
+      return { flight: new Flight(() => nowMs), onSent: () => undefined, onOver: () => over++ };
+    },
     clockMs: () => nowMs,
     nowMs: () => nowMs,
     logger: aStageKit({ nowMs: 0 }).logger,
@@ -222,6 +233,40 @@ describe('an ordered endpoint', () => {
       [1, 2],
       [2, 3],
     ]);
+  });
+});
+
+describe('an endpoint that is ordered by subject and has fewer places than lanes', () => {
+  const seqs = () => made.flatMap((one) => one.seqs);
+
+  beforeEach(() => {
+    pending = Array.from({ length: 100 }, (_, nth) => {
+      const { delivery } = aDueAttempt(nth + 1, endpointId);
+      return { delivery: { ...delivery, lane: nth < 50 ? 0 : 1 }, attempts: 0, dueAtMs: 0 };
+    });
+    pump.follow([{ ...endpoint, ordering: { by: 'subject', batch: 1 } }]);
+    places = 1;
+  });
+
+  it('gets those of each lane in turn, at the answers', async () => {
+    await round();
+    for (let nth = 0; nth < 5; nth++) {
+      made.at(-1)!.answer({ kind: 'done', deliveries: 1 });
+      await settle();
+    }
+    expect(seqs()).toEqual([1, 51, 2, 52, 3, 53]);
+  });
+
+  it('gets those of each lane in turn, also if places come later', async () => {
+    await round();
+    for (let nth = 0; nth < 5; nth++) {
+      places = -1;
+      made.at(-1)!.answer({ kind: 'done', deliveries: 1 });
+      await settle();
+      places = 1;
+      await round();
+    }
+    expect(seqs()).toEqual([1, 51, 2, 52, 3, 53]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { OrderedResult } from '../../attempts/attempt-maker.js';
 import type { Found } from '../../attempts/dispatch-lookup.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
-import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
+import { keyOf, OrderedLanes, type LaneRead, type MadeInOrder, type OrderedLane } from './ordered-lanes.js';
 
 /**
  * Bytes that all lanes share. A lane with more than its part reads nothing ahead, and one that holds nothing always reads. So
@@ -23,8 +23,8 @@ const LOOK_UP_FOR_MS = 1_000;
 export interface Started {
   readonly flight: Flight;
   readonly onSent: () => void;
-  /** Call this when the attempt is over in every way. */
-  readonly onOver: () => void;
+  /** Call this when the attempt is over in every way, with what became of it. */
+  readonly onOver: (result: OrderedResult) => void;
 }
 
 export interface OrderedPumpDependencies {
@@ -42,7 +42,7 @@ export interface OrderedPumpDependencies {
     onResult: (result: OrderedResult) => void,
   ) => Promise<void>;
   /** Takes a place for an attempt now; `undefined` if the endpoint has no room, or attempts may not begin. */
-  readonly start: (id: EndpointId, generation: number) => Started | undefined;
+  readonly start: (id: EndpointId, generation: number, due: DueAttempt) => Started | undefined;
   /** The clock of the delivery log. */
   readonly clockMs: () => number;
   /** Monotonic milliseconds. */
@@ -55,6 +55,8 @@ interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
   readonly by: OrderedBy;
+  /** The lane that comes first when there is a place. With few places, the lanes take turns. */
+  turn: number;
 }
 
 /**
@@ -75,10 +77,21 @@ export class OrderedPump {
     return this.#endpoints.has(id);
   }
 
-  /** Takes the endpoints as they are now. */
-  follow(listed: readonly PacedEndpoint[]): void {
+  /**
+   * Takes the endpoints as they are now.
+   * @returns the attempts, without those under way, that may still look due at endpoints that are not ordered any more
+   */
+  follow(listed: readonly PacedEndpoint[]): ReadonlyMap<EndpointId, readonly MadeInOrder[]> {
     this.#listed = new Map(listed.filter(({ orderedSinceMs }) => orderedSinceMs !== null).map((one) => [one.id, one]));
-    for (const id of this.#endpoints.keys()) if (!this.#listed.has(id)) this.#endpoints.delete(id);
+    const left = new Map<EndpointId, readonly MadeInOrder[]>();
+    for (const [id, { lanes }] of this.#endpoints) {
+      if (this.#listed.has(id)) continue;
+      left.set(
+        id,
+        lanes.lanes.flatMap(({ made }) => made),
+      );
+      this.#endpoints.delete(id);
+    }
     for (const endpoint of this.#listed.values()) {
       const known = this.#endpoints.get(endpoint.id);
       if (known === undefined) this.#begin(endpoint, endpoint.isOrderBegun);
@@ -86,6 +99,7 @@ export class OrderedPump {
         this.#begin(endpoint, false);
       else known.lanes.ordering = endpoint.ordering;
     }
+    return left;
   }
 
   /** Reads what has room, and begins the attempts of lanes that are free. */
@@ -98,9 +112,7 @@ export class OrderedPump {
     const ready = owned.filter(({ start }) => start.isReady);
     this.#advanceStarts(owned.map(({ start }) => start));
     await this.#read(ready);
-    for (const endpoint of ready) {
-      for (const lane of endpoint.lanes.lanes) this.#advance(endpoint, lane, generation);
-    }
+    for (const endpoint of ready) this.#advance(endpoint, generation);
     this.lookUp();
   }
 
@@ -131,6 +143,7 @@ export class OrderedPump {
       lanes: new OrderedLanes(id, ordering),
       start: this.use.starts.begin(endpoint, isReady),
       by: ordering.by,
+      turn: 0,
     });
   }
 
@@ -188,26 +201,38 @@ export class OrderedPump {
       });
   }
 
-  #advance(endpoint: InOrder, lane: OrderedLane, generation: number): void {
+  /** Begins the attempts of lanes that are free, as many as have a place. */
+  #advance(endpoint: InOrder, generation: number): void {
     if (!endpoint.lanes.mayBegin || !this.#isCurrent(endpoint)) return;
-    const due = lane.next(endpoint.lanes.ordering.batch, this.use.clockMs());
-    if (due === undefined) return;
-    const started = this.use.start(endpoint.start.endpointId, generation);
-    if (started === undefined) return;
+    const { lanes } = endpoint.lanes;
+    const { turn } = endpoint;
+    for (const nth of lanes.keys()) {
+      const place = (turn + nth) % lanes.length;
+      const lane = lanes[place];
+      const due = lane?.next(endpoint.lanes.ordering.batch, this.use.clockMs());
+      if (lane === undefined || due === undefined) continue;
+      const started = this.use.start(endpoint.start.endpointId, generation, due);
+      if (started === undefined) return;
+      endpoint.turn = place + 1;
+      this.#beginNext(endpoint, lane, due, started, generation);
+    }
+  }
+
+  #beginNext(endpoint: InOrder, lane: OrderedLane, due: DueAttempt, started: Started, generation: number): void {
     const lookedUp = lane.foundFor(due, this.use.nowMs());
     lane.begin(due, this.use.nowMs());
-    let isEnded = false;
-    const end = (result: OrderedResult) => {
-      if (isEnded) return;
-      isEnded = true;
+    let ended: OrderedResult | null = null;
+    const end = (result: OrderedResult): OrderedResult => {
+      if (ended !== null) return ended;
+      ended = result;
       lane.end(result);
-      this.#advance(endpoint, lane, generation);
+      this.#advance(endpoint, generation);
+      return result;
     };
     void this.#make(due, lookedUp, started, end)
       .catch(() => undefined)
       .finally(() => {
-        end({ kind: 'left' });
-        started.onOver();
+        started.onOver(end({ kind: 'left' }));
       });
     this.#lookUpNext(endpoint, lane);
   }
