@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,10 +11,13 @@ import { anOrgId, aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aBrowser } from './support/a-browser.js';
 import { violations } from './support/accessibility.js';
+import { holdAnswers } from './support/hold-answers.js';
 import { Visitor } from './support/visitor.js';
 
 /** Where to keep what the portal looks like; nowhere by default. */
 const SCREENSHOTS = process.env['PORTAL_SCREENSHOTS'];
+/** The flags that the guide asks for. */
+const SANDBOX = /^sandbox="(.+)"$/m.exec(readFileSync('docs/portal.md', 'utf8'))?.[1] ?? '';
 
 let suite: DeliverySuite;
 let browser: Browser;
@@ -27,11 +31,13 @@ let productUrl: string;
 beforeAll(async () => {
   // Only frames the link that its own address has.
   customers = createServer((request, response) => {
-    const link = new URL(request.url ?? '/', 'http://product').searchParams.get('link') ?? '';
+    const { searchParams } = new URL(request.url ?? '/', 'http://product');
+    const link = searchParams.get('link') ?? '';
+    const sandbox = searchParams.has('sandboxed') ? `sandbox="${SANDBOX}"` : '';
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.end(`<!doctype html><html lang="en"><title>Product</title><body style="margin:0;background:#fff8e7">
       <h1 style="font:600 20px sans-serif;margin:16px">Acme settings</h1>
-      <iframe title="Webhooks" allow="clipboard-write" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
+      <iframe title="Webhooks" allow="clipboard-write" ${sandbox} src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
   });
   await new Promise<void>((resolve) => customers.listen(0, '127.0.0.1', resolve));
   productUrl = `http://localhost:${(customers.address() as AddressInfo).port}`;
@@ -77,8 +83,8 @@ async function aVisitor(width?: number): Promise<Visitor> {
   return visitor;
 }
 
-async function embed(page: Page, link: string): Promise<FrameLocator> {
-  await page.goto(`${productUrl}/?link=${encodeURIComponent(link)}`);
+async function embed(page: Page, link: string, flags = ''): Promise<FrameLocator> {
+  await page.goto(`${productUrl}/?link=${encodeURIComponent(link)}${flags}`);
   return page.frameLocator('iframe');
 }
 
@@ -142,6 +148,34 @@ describe('the portal in a page of another origin', () => {
     await keepScreenshot(visitor.page, 'portal-catalog');
     expect(await visitor.context.cookies()).toEqual([]);
     expect(await link(frame, 'Back').getAttribute('target')).toBe('_top');
+  });
+
+  it('works in a frame with the sandbox of the guide: it submits forms, asks questions and leads back', async () => {
+    const receiver = await suite.aReceiver();
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    const frame = await embed(page, await aLink(anOrgId()), '&sandboxed');
+    expect(await page.locator('iframe').getAttribute('sandbox')).toContain('allow-scripts');
+    await link(frame, 'New endpoint').first().click();
+    await frame.getByLabel('URL').fill(receiver.url);
+    await frame.getByRole('button', { name: 'Choose all' }).click();
+    const release = await holdAnswers(page, '**/external/webhooks');
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await frame.getByRole('button', { name: 'Create endpoint' }).click();
+    await link(frame, 'Cancel').click();
+    await eventually(() => {
+      expect(asked).toEqual(['confirm']);
+    });
+    release();
+    await frame.getByLabel('I have stored the secret').check();
+    await frame.getByRole('button', { name: 'Done' }).click();
+    await frame.getByRole('button', { name: 'Send test' }).waitFor();
+    await link(frame, 'Back').click();
+    await page.waitForURL(`${productUrl}/`);
   });
 
   it('goes on when its page is loaded again, and shows no session to anyone with an old link', async () => {
