@@ -72,8 +72,8 @@ async function asBackend<T>(method: string, path: string, body: object): Promise
 
 const ALL = ['webhooks:read', 'webhooks:write', 'events:read'];
 
-async function aLink(orgId: OrgId, scopes: readonly string[] = ALL, user = 'Ada'): Promise<string> {
-  const body = { scopes, return_url: `${productUrl}/`, user_label: user };
+async function aLink(orgId: OrgId, scopes = ALL, user = 'Ada', seconds = 3_600): Promise<string> {
+  const body = { scopes, return_url: `${productUrl}/`, user_label: user, expires_in: seconds };
   return (await asBackend<{ url: string }>('POST', `${orgId}/portal-sessions`, body)).url;
 }
 
@@ -240,6 +240,18 @@ describe('the portal', () => {
     for (const there of ['API keys', 'Live-chat alerts', 'Audit log']) await link(visitor.page, there).waitFor();
     expect(await link(visitor.page, 'Endpoints').count()).toBe(0);
     expect(visitor.page.url()).not.toContain('gpl_');
+  });
+
+  it('says when its session ends within five minutes', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    const note = page.getByRole('status').getByText(/^This session ends at \d/);
+    await page.goto(await aLink(anOrgId(), ALL, 'Ada', 295));
+    await note.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.goto(await aLink(anOrgId(), ALL, 'Ada', 600));
+    await heading(page, 'Endpoints').waitFor();
+    expect(await note.count()).toBe(0);
   });
 
   it('finds an event by its id', async () => {
