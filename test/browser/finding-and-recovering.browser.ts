@@ -351,11 +351,19 @@ describe('the list of endpoints', () => {
     expect(await rows.getByRole('link').allTextContents()).toEqual(['Pager']);
     await page.reload();
     await rows.filter({ hasText: 'Pager' }).waitFor();
-    await page.getByLabel('Name or URL').fill('crm');
+    const field = page.getByLabel('Name or URL');
+    await field.fill('pr');
+    // The caret stays where it is.
+    await field.press('ArrowLeft');
+    await field.pressSequentially('ai');
+    expect(await field.inputValue()).toBe('pair');
+    await page.waitForURL(/text=pair/);
+    expect(await field.inputValue()).toBe('pair');
     await visitor.see('No endpoint matches the filters');
     expect(await violations(page)).toEqual([]);
     await visitor.button('Clear the filters').click();
     await rows.nth(5).waitFor();
+    expect(await field.inputValue()).toBe('');
   });
 
   it('draws the first 100 of thousands, and does not request the activity of all at each change', async () => {

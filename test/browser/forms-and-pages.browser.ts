@@ -332,6 +332,38 @@ describe('a secret that is shown once', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('stays when the session ends, until its user leaves', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'] });
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.choose('Rotate secret …');
+    await visitor.button('Rotate secret').click();
+    const secret = page.getByTestId('secret');
+    await secret.waitFor();
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await desk.suite.query(
+      'delete from dashboard_sessions where api_key_id in (select id from api_keys where org_id = $1)',
+      [operator.orgId],
+    );
+    await eventually(() => {
+      expect(asked).toEqual(['The secret is not stored yet. Leave without it?']);
+    });
+    // Longer than the time between two requests of a page without a stream.
+    await page.waitForTimeout(6_000);
+    expect(await secret.isVisible()).toBe(true);
+    await page.getByLabel('I have stored the secret').check();
+    await visitor.button('Done').click();
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await visitor.heading('Sign in').waitFor();
+    expect(asked).toHaveLength(1);
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('401'))).toEqual([]);
+  });
+
   it('is shown, whatever its user presses before the answer is there', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,10 +11,13 @@ import { anOrgId, aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aBrowser } from './support/a-browser.js';
 import { violations } from './support/accessibility.js';
+import { holdAnswers } from './support/hold-answers.js';
 import { Visitor } from './support/visitor.js';
 
 /** Where to keep what the portal looks like; nowhere by default. */
 const SCREENSHOTS = process.env['PORTAL_SCREENSHOTS'];
+/** The flags that the guide asks for. */
+const SANDBOX = /^sandbox="(.+)"$/m.exec(readFileSync('docs/portal.md', 'utf8'))?.[1] ?? '';
 
 let suite: DeliverySuite;
 let browser: Browser;
@@ -27,11 +31,13 @@ let productUrl: string;
 beforeAll(async () => {
   // Only frames the link that its own address has.
   customers = createServer((request, response) => {
-    const link = new URL(request.url ?? '/', 'http://product').searchParams.get('link') ?? '';
+    const { searchParams } = new URL(request.url ?? '/', 'http://product');
+    const link = searchParams.get('link') ?? '';
+    const sandbox = searchParams.has('sandboxed') ? `sandbox="${SANDBOX}"` : '';
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.end(`<!doctype html><html lang="en"><title>Product</title><body style="margin:0;background:#fff8e7">
       <h1 style="font:600 20px sans-serif;margin:16px">Acme settings</h1>
-      <iframe title="Webhooks" allow="clipboard-write" src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
+      <iframe title="Webhooks" allow="clipboard-write" ${sandbox} src="${link.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" style="border:0;width:100%;height:800px"></iframe>`);
   });
   await new Promise<void>((resolve) => customers.listen(0, '127.0.0.1', resolve));
   productUrl = `http://localhost:${(customers.address() as AddressInfo).port}`;
@@ -66,8 +72,8 @@ async function asBackend<T>(method: string, path: string, body: object): Promise
 
 const ALL = ['webhooks:read', 'webhooks:write', 'events:read'];
 
-async function aLink(orgId: OrgId, scopes: readonly string[] = ALL, user = 'Ada'): Promise<string> {
-  const body = { scopes, return_url: `${productUrl}/`, user_label: user };
+async function aLink(orgId: OrgId, scopes = ALL, user = 'Ada', seconds = 3_600): Promise<string> {
+  const body = { scopes, return_url: `${productUrl}/`, user_label: user, expires_in: seconds };
   return (await asBackend<{ url: string }>('POST', `${orgId}/portal-sessions`, body)).url;
 }
 
@@ -77,8 +83,8 @@ async function aVisitor(width?: number): Promise<Visitor> {
   return visitor;
 }
 
-async function embed(page: Page, link: string): Promise<FrameLocator> {
-  await page.goto(`${productUrl}/?link=${encodeURIComponent(link)}`);
+async function embed(page: Page, link: string, flags = ''): Promise<FrameLocator> {
+  await page.goto(`${productUrl}/?link=${encodeURIComponent(link)}${flags}`);
   return page.frameLocator('iframe');
 }
 
@@ -144,6 +150,34 @@ describe('the portal in a page of another origin', () => {
     expect(await link(frame, 'Back').getAttribute('target')).toBe('_top');
   });
 
+  it('works in a frame with the sandbox of the guide: it submits forms, asks questions and leads back', async () => {
+    const receiver = await suite.aReceiver();
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    const frame = await embed(page, await aLink(anOrgId()), '&sandboxed');
+    expect(await page.locator('iframe').getAttribute('sandbox')).toContain('allow-scripts');
+    await link(frame, 'New endpoint').first().click();
+    await frame.getByLabel('URL').fill(receiver.url);
+    await frame.getByRole('button', { name: 'Choose all' }).click();
+    const release = await holdAnswers(page, '**/external/webhooks');
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await frame.getByRole('button', { name: 'Create endpoint' }).click();
+    await link(frame, 'Cancel').click();
+    await eventually(() => {
+      expect(asked).toEqual(['confirm']);
+    });
+    release();
+    await frame.getByLabel('I have stored the secret').check();
+    await frame.getByRole('button', { name: 'Done' }).click();
+    await frame.getByRole('button', { name: 'Send test' }).waitFor();
+    await link(frame, 'Back').click();
+    await page.waitForURL(`${productUrl}/`);
+  });
+
   it('goes on when its page is loaded again, and shows no session to anyone with an old link', async () => {
     const [mine, other] = [anOrgId(), anOrgId()];
     await asBackend('PUT', mine, { name: 'Mine' });
@@ -206,6 +240,18 @@ describe('the portal', () => {
     for (const there of ['API keys', 'Live-chat alerts', 'Audit log']) await link(visitor.page, there).waitFor();
     expect(await link(visitor.page, 'Endpoints').count()).toBe(0);
     expect(visitor.page.url()).not.toContain('gpl_');
+  });
+
+  it('says when its session ends within five minutes', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    const note = page.getByRole('status').getByText(/^This session ends at \d/);
+    await page.goto(await aLink(anOrgId(), ALL, 'Ada', 295));
+    await note.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.goto(await aLink(anOrgId(), ALL, 'Ada', 600));
+    await heading(page, 'Endpoints').waitFor();
+    expect(await note.count()).toBe(0);
   });
 
   it('finds an event by its id', async () => {

@@ -7,7 +7,7 @@ import { whenSessionEnds, whenTokenIsRefused } from './api/client.js';
 import { newQueryClient } from './api/query-client.js';
 import { dashboardRouter } from './router.js';
 import { sessionHint } from './session/session-hint.js';
-import { forgetSession, renewSession } from './session/session.js';
+import { endSession, renewSession } from './session/session.js';
 import { chosenTheme, showTheme } from './theme/theme.js';
 import { Toasts } from './ui/toasts.js';
 import './styles/fonts.css';
@@ -21,8 +21,12 @@ const router = dashboardRouter(queries);
 
 whenSessionEnds(() => {
   const next = router.state.location.href;
-  forgetSession(queries);
-  void router.navigate({ to: '/sign-in', search: next === '/' ? { ended: true } : { ended: true, next } });
+  endSession();
+  const leaving = router.navigate({ to: '/sign-in', search: next === '/' ? { ended: true } : { ended: true, next } });
+  // A page with a secret that is not stored asks first. While its user stays, it needs what it shows.
+  void leaving.then(() => {
+    if (router.state.location.pathname === '/sign-in') queries.clear();
+  });
 });
 whenTokenIsRefused(() => renewSession(queries));
 sessionHint.whenSetElsewhere(() => {

@@ -56,8 +56,9 @@ describe('auth of the kind oauth2', () => {
   it.concurrent('fetches one token for all pushes, tests included, and no secret is shown', async () => {
     const server = await aTokenServer();
     const to = await aSubscriber(server, { headers: { 'X-Tenant': 'acme' } });
-    const shown = { token_url: server.url, client_id: 'gapless', scope: 'push' };
-    expect(to.endpoint).toMatchObject({ auth_type: 'oauth2', oauth2: shown });
+    const shown = { token_url: server.url, client_id: 'gapless', scope: 'push', audience: null, client_auth: 'basic' };
+    expect(to.endpoint).toMatchObject({ auth_type: 'oauth2' });
+    expect(to.endpoint).toHaveProperty('oauth2', shown);
     await to.operator.emit(...eventsOf(20));
     await to.operator.test(to.endpoint.id);
     const [delivery] = await allDelivered(to, 21);

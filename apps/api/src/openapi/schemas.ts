@@ -1,4 +1,12 @@
-import { AUTH_TYPES, CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
+import {
+  AUTH_TYPES,
+  CATALOG,
+  CLIENT_AUTHS,
+  ENVELOPE_SCHEMA,
+  EVENT_TYPES,
+  isIngestable,
+  type JsonObject,
+} from '#libs/domain';
 import { AUDIT_ACTIONS, ORG_KEY_SCOPES, RECOVERY_KINDS, RECOVERY_STATUSES } from '#libs/postgres';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
@@ -93,7 +101,13 @@ const webhook = {
   oauth2: {
     description: 'The shown members of an `auth` of the type `oauth2`; otherwise null.',
     oneOf: [
-      objectOf({ token_url: { type: 'string' }, client_id: { type: 'string' }, scope: MAYBE_TEXT }),
+      objectOf({
+        token_url: { type: 'string' },
+        client_id: { type: 'string' },
+        scope: MAYBE_TEXT,
+        audience: MAYBE_TEXT,
+        client_auth: { type: 'string', enum: CLIENT_AUTHS },
+      }),
       { type: 'null' },
     ],
   },

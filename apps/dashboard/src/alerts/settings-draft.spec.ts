@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { changedSettings, isChanged, settingsDraft, settingsOf, settingsProblems } from './settings-draft.js';
+import {
+  changedSettings,
+  draftAfterSave,
+  isChanged,
+  settingsDraft,
+  settingsOf,
+  settingsProblems,
+} from './settings-draft.js';
 
 const SETTINGS = {
   first_alert_seconds: 60,
@@ -27,6 +34,15 @@ describe('live-chat settings', () => {
     });
     expect(isChanged(draft, SETTINGS)).toBe(true);
     expect(isChanged(settingsDraft(SETTINGS), SETTINGS)).toBe(false);
+  });
+
+  it('keep what was typed during the save', () => {
+    const submitted = { ...settingsDraft(SETTINGS), second: '400' };
+    const saved = { ...SETTINGS, first_alert_seconds: 30, second_alert_seconds: 400 };
+    expect(draftAfterSave(submitted, submitted, saved)).toEqual(settingsDraft(saved));
+    const typed = { ...submitted, second: '500', isMailed: false, emails: 'eve@example.com' };
+    expect(draftAfterSave(typed, submitted, saved)).toEqual({ ...typed, first: '30' });
+    expect(draftAfterSave({ ...submitted, first: '90' }, submitted, saved)).toMatchObject({ first: '90' });
   });
 
   it.each([

@@ -57,6 +57,20 @@ export function changedSettings(
   };
 }
 
+/**
+ * Returns the form after a save: what was saved, and what was typed since.
+ * @param submitted the form as it was saved
+ */
+export function draftAfterSave(draft: SettingsDraft, submitted: SettingsDraft, saved: LiveChatSettings): SettingsDraft {
+  const shown = settingsDraft(saved);
+  return {
+    first: draft.first === submitted.first ? shown.first : draft.first,
+    second: draft.second === submitted.second ? shown.second : draft.second,
+    isMailed: draft.isMailed === submitted.isMailed ? shown.isMailed : draft.isMailed,
+    emails: draft.emails === submitted.emails ? shown.emails : draft.emails,
+  };
+}
+
 /** Whether the form has changed anything. */
 export function isChanged(draft: SettingsDraft, initial: LiveChatSettings): boolean {
   return JSON.stringify(settingsOf(draft)) !== JSON.stringify(settingsOf(settingsDraft(initial)));

@@ -10,7 +10,14 @@ import { Button } from '../ui/button.js';
 import { Checkbox, TextArea, TextField } from '../ui/field.js';
 import { FailureNotice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
-import { changedSettings, isChanged, settingsDraft, settingsProblems, type SettingsDraft } from './settings-draft.js';
+import {
+  changedSettings,
+  draftAfterSave,
+  isChanged,
+  settingsDraft,
+  settingsProblems,
+  type SettingsDraft,
+} from './settings-draft.js';
 
 interface SettingsFormProps {
   readonly orgId: string;
@@ -27,13 +34,13 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
   const problems = settingsProblems(draft);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (Object.keys(problems).length > 0) return;
+    if (saving.isPending || Object.keys(problems).length > 0) return;
     saving.mutate(
       { draft, initial },
       {
         onSuccess: (saved) => {
           setInitial(saved);
-          setDraft(settingsDraft(saved));
+          setDraft((typed) => draftAfterSave(typed, draft, saved));
         },
       },
     );

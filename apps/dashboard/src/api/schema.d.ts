@@ -2024,6 +2024,9 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+                audience: string | null;
+                /** @enum {string} */
+                client_auth: "basic" | "body";
             } | null;
             /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
             client_certificate: {
@@ -2093,6 +2096,9 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+                audience: string | null;
+                /** @enum {string} */
+                client_auth: "basic" | "body";
             } | null;
             /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
             client_certificate: {
@@ -2201,6 +2207,9 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+                audience: string | null;
+                /** @enum {string} */
+                client_auth: "basic" | "body";
             } | null;
             /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
             client_certificate: {
@@ -2277,6 +2286,9 @@ export interface components {
                 token_url: string;
                 client_id: string;
                 scope: string | null;
+                audience: string | null;
+                /** @enum {string} */
+                client_auth: "basic" | "body";
             } | null;
             /** @description What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown. */
             client_certificate: {

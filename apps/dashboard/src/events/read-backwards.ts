@@ -13,6 +13,7 @@ export interface FeedPage<E extends Sequenced> {
 export type ReadFeed<E extends Sequenced> = (since: number, limit: number) => Promise<FeedPage<E>>;
 
 const MAX_PAGE = 1_000;
+/** The span of the first search for events that match a filter. */
 const FIRST_SPAN = 200;
 /** The most seqs that one call searches for rare events. */
 const MAX_LOOKED_AT = 50_000;
@@ -23,20 +24,29 @@ export interface BackwardPage<E extends Sequenced> {
   readonly before: number | null;
 }
 
+interface BackwardRead {
+  readonly before: number;
+  readonly oldest: number;
+  readonly wanted: number;
+  readonly isFiltered: boolean;
+}
+
 /**
  * Reads the last events before a seq, although the feed reads forwards. It searches ever longer stretches until it has
  * enough events. So rare events are found, and common ones cost one page.
  * @param before only events with a smaller seq
  * @param oldest the first seq that is still kept
+ * @param isFiltered whether some seqs may have no matching event; otherwise, no more is read than is wanted
  */
 export async function readBackwards<E extends Sequenced>(
   read: ReadFeed<E>,
-  { before, oldest, wanted }: { readonly before: number; readonly oldest: number; readonly wanted: number },
+  { before, oldest, wanted, isFiltered }: BackwardRead,
 ): Promise<BackwardPage<E>> {
   const floor = Math.max(1, oldest);
   let found: readonly E[] = [];
   let upper = before;
-  for (let span = FIRST_SPAN; found.length < wanted && upper > floor && before - upper < MAX_LOOKED_AT; span *= 2) {
+  let span = isFiltered ? FIRST_SPAN : wanted;
+  for (; found.length < wanted && upper > floor && before - upper < MAX_LOOKED_AT; span *= 2) {
     const lower = Math.max(floor, upper - span);
     found = [...(await stretch(read, lower, upper)), ...found];
     upper = lower;

@@ -60,6 +60,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
 
   useEffect(() => {
     const read = feedReader({ event, widget });
+    const isFiltered = event !== undefined || widget !== undefined;
     let isOver = false;
     let isBusy = false;
     const asked = new Set<Work>();
@@ -102,7 +103,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
     const begin = async () => {
       const { oldest, head } = await feedBounds();
       const top = Math.min(from ?? head, head);
-      const page = await readBackwards(read, { before: top + 1, oldest, wanted: PAGE });
+      const page = await readBackwards(read, { before: top + 1, oldest, wanted: PAGE, isFiltered });
       show({ window: { events: page.events.toReversed(), top, before: page.before }, head });
     };
     const readToHead = async () => {
@@ -122,7 +123,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
           const before = (held ?? window)?.before ?? null;
           if (before === null) return;
           const { oldest } = await feedBounds();
-          const page = await readBackwards(read, { before, oldest, wanted: PAGE });
+          const page = await readBackwards(read, { before, oldest, wanted: PAGE, isFiltered });
           // The live window may have lost its oldest events while the other one was held.
           if (window?.before === before) show({ window: withOlder(window, page.events, page.before) });
           if (isOver) return;

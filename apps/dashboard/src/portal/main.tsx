@@ -9,7 +9,7 @@ import { FailureNotice } from '../ui/notice.js';
 import { Toasts } from '../ui/toasts.js';
 import { newQueryClient } from '../api/query-client.js';
 import { showBranding } from './branding.js';
-import { beginPortalSession, endPortalSession } from './portal-session.js';
+import { beginPortalSession, closePortalSession, endPortalSession } from './portal-session.js';
 import { takeLinkToken } from './portal-token.js';
 import { portalRouter } from './router.js';
 import '../styles/fonts.css';
@@ -47,8 +47,12 @@ async function show(link: string | null): Promise<void> {
   }
   const router = portalRouter(queries);
   whenSessionEnds(() => {
-    endPortalSession(queries);
-    void router.navigate({ to: '/ended' as '/', replace: true });
+    if (!closePortalSession()) return;
+    const leaving = router.navigate({ to: '/ended' as '/', replace: true });
+    // A page with a secret that is not stored asks first. While its user stays, it needs what it shows.
+    void leaving.then(() => {
+      endPortalSession(queries);
+    });
   });
   screen.render(
     <StrictMode>

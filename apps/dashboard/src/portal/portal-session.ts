@@ -7,6 +7,9 @@ import { keepToken, keptToken } from './portal-token.js';
 
 const PORTAL_KEY = ['portal-session'];
 
+/** Whether the api has refused the session of this page. */
+let isOver = false;
+
 /**
  * Opens the session of a link, or goes on with the one that this tab has.
  * @param link the token of the link that led here, if the address had one
@@ -32,6 +35,23 @@ export async function beginPortalSession(queries: QueryClient, link: string | nu
     endPortalSession(queries);
     return null;
   }
+}
+
+/**
+ * Lets nobody enter a page of the session any more. A page that stays open keeps its token: without one, its requests
+ * would be in the name of a dashboard session that the browser may have.
+ * @returns whether the session was open
+ */
+export function closePortalSession(): boolean {
+  if (isOver) return false;
+  isOver = true;
+  keepToken(null);
+  return true;
+}
+
+/** Whether pages can be entered. */
+export function isPortalOpen(queries: QueryClient): boolean {
+  return !isOver && portalSession(queries) !== null;
 }
 
 /** Forgets the session and everything that it has loaded. */

@@ -3,7 +3,7 @@ import { createRoute, redirect } from '@tanstack/react-router';
 import { inside, root, routerOf, SHARED_PAGES } from '../routes.js';
 import { homeInPortal } from '../shell/places.js';
 import { EndedPage } from './ended-page.js';
-import { portalSession } from './portal-session.js';
+import { isPortalOpen, portalSession } from './portal-session.js';
 import { PortalShell } from './portal-shell.js';
 
 const ended = createRoute({ getParentRoute: () => root, path: '/ended', component: EndedPage });
@@ -26,7 +26,7 @@ export function portalRouter(queries: QueryClient) {
     Shell: PortalShell,
     enter: () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
-      if (portalSession(queries) === null) throw redirect({ to: '/ended' as '/', replace: true });
+      if (!isPortalOpen(queries)) throw redirect({ to: '/ended' as '/', replace: true });
     },
   });
 }

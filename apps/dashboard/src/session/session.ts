@@ -67,9 +67,14 @@ export async function signOut(queries: QueryClient, leave: () => Promise<void>):
 }
 
 /** Deletes everything that the session has loaded. */
-export function forgetSession(queries: QueryClient): void {
+function forgetSession(queries: QueryClient): void {
+  endSession();
+  queries.clear();
+}
+
+/** Ends the session in this tab. What it has loaded stays, for a page that its user does not want to leave yet. */
+export function endSession(): void {
   resetConnection();
   setCsrfToken(null);
   sessionHint.clear();
-  queries.clear();
 }

@@ -5,12 +5,13 @@ import { useConnection } from '../api/connection.js';
 import { words } from '../session/wording.js';
 import { zonedTime } from '../time/time-text.js';
 import { Icon } from '../ui/icon.js';
+import { SessionEndNote } from './session-end-note.js';
 
 const TRY_EVERY_MS = 3_000;
 
 /**
  * Says on every page since when nothing is updated, and asks for everything that is shown until there is an answer. With
- * a connection, it says since when a part of the page is not updated, and why.
+ * a connection, it says since when a part of the page is not updated, and why. It also says when the session ends soon.
  */
 export function ConnectionBanner() {
   const queries = useQueryClient();
@@ -48,6 +49,7 @@ export function ConnectionBanner() {
           </span>
         </p>
       )}
+      <SessionEndNote />
     </div>
   );
 }

@@ -37,8 +37,10 @@ describe('custom headers', () => {
     expect(shownHeaders({ ...BEFORE, auth: oauth2 })).toEqual({
       names: ['X-Tenant', 'X-Env'],
       auth: 'oauth2',
-      oauth2: { token_url: 'https://id.example/token', client_id: 'gapless', scope: null },
+      oauth2: { ...client, scope: null, client_auth: 'basic' },
     });
+    const other = { ...client, scope: 'push', client_auth: 'body' } as const;
+    expect(shownHeaders({ ...BEFORE, auth: { ...oauth2, ...other } })).toMatchObject({ oauth2: other });
   });
 
   it('hold no token that is fetched, and no other header in its place', () => {

@@ -42,7 +42,11 @@ export interface ShownHeaders {
   readonly certificate?: ShownCertificate;
 }
 
-export type ShownOAuth2 = Pick<OAuth2Client, 'token_url' | 'client_id'> & { readonly scope: string | null };
+/** All but the secret. */
+export interface ShownOAuth2 extends Required<Pick<OAuth2Client, 'token_url' | 'client_id' | 'client_auth'>> {
+  readonly scope: string | null;
+  readonly audience: string | null;
+}
 
 /** A change of custom headers. Missing members stay unchanged; `null` removes a header, all of them, or another member. */
 export interface CustomHeadersChange {
@@ -115,7 +119,8 @@ export function shownHeaders({ headers, auth, certificate }: CustomHeaders): Sho
     ...(certificate === undefined ? {} : { certificate: shownCertificate(certificate) }),
   };
   if (auth?.type !== 'oauth2') return shown;
-  return { ...shown, oauth2: { token_url: auth.token_url, client_id: auth.client_id, scope: auth.scope ?? null } };
+  const { token_url, client_id, scope = null, audience = null, client_auth = 'basic' } = auth;
+  return { ...shown, oauth2: { token_url, client_id, scope, audience, client_auth } };
 }
 
 /** Returns the headers as they are sent, by name in lower case, without a token that has to be fetched. */

@@ -100,14 +100,27 @@ describe('the delivery settings of the form', () => {
   });
 
   it('set OAuth 2 with all that was typed, and show what is known of it', () => {
-    const oauth2 = { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' };
+    const oauth2 = {
+      token_url: 'https://id.example/token',
+      client_id: 'gapless',
+      scope: 'push',
+      audience: 'orders',
+      client_auth: 'body',
+    } as const;
     const shown: ShownDelivery = { ...USUAL_DELIVERY, auth_type: 'oauth2', oauth2 };
     const draft = deliveryDraft(shown);
     expect(deliveryChange(draft, shown)).toEqual({});
     expect(deliveryChange({ ...draft, auth: 'oauth2', secret: 's' }, shown)).toEqual({
       auth: { type: 'oauth2', ...oauth2, client_secret: 's' },
     });
-    const other = { ...draft, auth: 'oauth2', secret: 's', scope: ' ', audience: 'api', isSecretInBody: true } as const;
+    const other = {
+      ...draft,
+      auth: 'oauth2',
+      secret: 's',
+      scope: ' ',
+      audience: 'api',
+      isSecretInBody: false,
+    } as const;
     expect(deliveryChange(other, shown)).toEqual({
       auth: {
         type: 'oauth2',
@@ -115,7 +128,6 @@ describe('the delivery settings of the form', () => {
         client_id: 'gapless',
         client_secret: 's',
         audience: 'api',
-        client_auth: 'body',
       },
     });
   });

@@ -5,7 +5,13 @@ import { deliveryFacts } from './delivery-facts.js';
 const UNUSUAL: ShownDelivery = {
   header_names: ['X-Tenant', 'X-Stage'],
   auth_type: 'oauth2',
-  oauth2: { token_url: 'https://id.example/token', client_id: 'gapless', scope: 'push' },
+  oauth2: {
+    token_url: 'https://id.example/token',
+    client_id: 'gapless',
+    scope: 'push',
+    audience: 'orders',
+    client_auth: 'body',
+  },
   client_certificate: { subject: 'CN=gapless', fingerprint: 'AB:CD', expires_at: '2027-01-02T03:04:05.000Z' },
   legacy_signature: false,
   signatures: ['hmac', 'ed25519'],
@@ -37,7 +43,7 @@ describe('the delivery settings', () => {
       'Signatures: Ed25519 too, no X-Webhook-Signature',
       'Previous sequence: Sent',
       'Headers: X-Tenant, X-Stage',
-      'Authorization: OAuth 2: gapless at https://id.example/token, scope push',
+      'Authorization: OAuth 2: gapless at https://id.example/token, scope push, audience orders, client secret in the body',
       'Client certificate: CN=gapless, SHA-256 AB:CD, expires 2027-01-02',
     ]);
   });

@@ -38,8 +38,14 @@ function authText({ auth_type: type, oauth2 }: ShownDelivery): string | undefine
   if (type === null) return undefined;
   if (type !== 'oauth2') return type === 'basic' ? 'Basic' : 'Bearer';
   if (oauth2 === null) return 'OAuth 2';
-  const { token_url: url, client_id: id, scope } = oauth2;
-  return `OAuth 2: ${id} at ${url}${scope === null ? '' : `, scope ${scope}`}`;
+  const { token_url: url, client_id: id, scope, audience, client_auth: clientAuth } = oauth2;
+  const parts = [
+    `OAuth 2: ${id} at ${url}`,
+    ...(scope === null ? [] : [`scope ${scope}`]),
+    ...(audience === null ? [] : [`audience ${audience}`]),
+    ...(clientAuth === 'body' ? ['client secret in the body'] : []),
+  ];
+  return parts.join(', ');
 }
 
 export function certificateText(shown: NonNullable<ShownDelivery['client_certificate']>): string {

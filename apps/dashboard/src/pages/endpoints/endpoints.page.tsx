@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { activityQuery, endpointsQuery, eventTypesQuery } from '../../api/queries.js';
 import type { Activity, Endpoint } from '../../api/resources.js';
 import { Sparkline } from '../../charts/sparkline.js';
@@ -82,8 +83,19 @@ interface FiltersProps {
 }
 
 function Filters({ filter, onFilter }: FiltersProps) {
+  // The address follows a moment later, which would move the caret and break what an input method composes.
+  const [text, setText] = useState(filter.text ?? '');
+  const [typed, setTyped] = useState<readonly string[]>([]);
+  const [shown, setShown] = useState(filter.text);
+  if (shown !== filter.text) {
+    setShown(filter.text);
+    const own = typed.indexOf(filter.text ?? '');
+    setTyped(own < 0 ? [] : typed.slice(own + 1));
+    // Links to other filters. The field is ahead of an address with something that was typed in it.
+    if (own < 0) setText(filter.text ?? '');
+  }
   const change = (changes: Record<string, string>) => {
-    onFilter(parseEndpointSearch({ ...filter, ...changes }));
+    onFilter(parseEndpointSearch({ ...filter, text, ...changes }));
   };
   return (
     <div className="filters endpoint-filters">
@@ -92,8 +104,12 @@ function Filters({ filter, onFilter }: FiltersProps) {
         labelHidden
         type="search"
         placeholder="Name or URL"
-        value={filter.text ?? ''}
-        onChange={({ target }) => change({ text: target.value })}
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          setTyped([...typed, target.value]);
+          change({ text: target.value });
+        }}
       />
       <SelectField
         label="Health"
