@@ -1,11 +1,15 @@
 import createClient, { type Middleware } from 'openapi-fetch';
 import { apiProblem } from './api-problem.js';
+import { NoAnswer } from './no-answer.js';
 import { reportAnswer, reportNoAnswer } from './connection.js';
-import { fetchInTime, SAFE_METHODS } from './fetch-in-time.js';
 import type { paths } from './schema.js';
 
+const READ_TIMEOUT_MS = 10_000;
+/** Longer than the api waits for its own servers: what was done should not look as if it may have failed. */
+const ACTION_TIMEOUT_MS = 20_000;
 /** The service, or what it stores in, is away. */
 const GATEWAY_ERRORS = new Set([502, 503, 504]);
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
 const CSRF_HEADER = 'X-CSRF-Token';
 
 /** The part of the session that requests need: set at sign-in, empty when signed out. */
@@ -49,6 +53,26 @@ const withSession: Middleware = {
     if (response.status === 401 && (csrfToken ?? bearer) !== null) onSessionEnd();
   },
 };
+
+/**
+ * Fetches, and gives up on a service that accepts a request and never answers it, or never ends its answer.
+ * @throws NoAnswer
+ */
+export async function fetchInTime(request: Request): Promise<Response> {
+  const isAction = !SAFE_METHODS.has(request.method);
+  const patience = new AbortController();
+  const giveUp = setTimeout(() => patience.abort(), isAction ? ACTION_TIMEOUT_MS : READ_TIMEOUT_MS);
+  try {
+    const response = await fetch(request, { signal: patience.signal });
+    const body = await response.arrayBuffer();
+    return new Response(body.byteLength === 0 ? null : body, response);
+  } catch {
+    reportNoAnswer();
+    throw new NoAnswer(patience.signal.aborted ? 'too late' : 'unreachable', isAction);
+  } finally {
+    clearTimeout(giveUp);
+  }
+}
 
 /** Sends an action again if its token was that of a session that a sign-in in another tab has replaced. */
 async function fetchInSession(request: Request): Promise<Response> {

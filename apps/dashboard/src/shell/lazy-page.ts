@@ -1,5 +1,5 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
-import { fetchInTime } from '../api/fetch-in-time.js';
+import { fetchInTime } from '../api/client.js';
 import { reportNoAnswer } from '../api/connection.js';
 import { NoAnswer } from '../api/no-answer.js';
 
