@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
@@ -67,18 +68,15 @@ const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
 /** Refuses HTTP/1.1 requests without a host, and those with several hosts or an invalid one (RFC 9112, 3.2). */
 function refuseOtherHosts({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
-  const { host } = raw.headers;
-  const names = raw.rawHeaders.filter((text, index) => index % 2 === 0 && /^host$/i.test(text));
-  const detail =
-    host === undefined
-      ? 'The request has no Host header.'
-      : names.length > 1
-        ? 'The request has several Host headers.'
-        : HOST.test(host)
-          ? null
-          : 'The Host header is not a host.';
-  const isRefused = detail !== null && (host !== undefined || raw.httpVersion === '1.1');
-  done(isRefused ? new GaplessError('malformed_request', detail) : undefined);
+  const detail = hostProblem(raw);
+  done(detail === null ? undefined : new GaplessError('malformed_request', detail));
+}
+
+function hostProblem({ headers, headersDistinct, httpVersion }: IncomingMessage): string | null {
+  const { host } = headers;
+  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
+  if (!HOST.test(host)) return 'The Host header is not a host.';
+  return headersDistinct['host']?.length === 1 ? null : 'The request has several Host headers.';
 }
 
 /** Refuses methods that a known path does not have (RFC 9110, 15.5.6). */
