@@ -553,6 +553,10 @@ describe('a recovery', () => {
     expect(receiver.received.slice(before).map(({ headers }) => headers['x-service-event'])).not.toContain(
       'ticket.created',
     );
+    await eventually(async () => {
+      const tests = (await operator.deliveries(id)).filter(({ event }) => event !== 'ticket.created');
+      expect(tests).toMatchObject([{ attempts: 2 }]);
+    });
 
     receiver.answer = (_request, response) => response.end('ok');
     await visitor.button('Recover 3').click();
