@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { EventId } from '#libs/domain';
 import {
   KafkaConnection,
@@ -57,7 +57,7 @@ function aPublisher(write: PartitionWriter['write'], changes: Partial<AlertPubli
   return new AlertPublisher({
     outbox: new AlertOutbox(store),
     connection: {} as KafkaConnection,
-    positions: {} as LogPositions,
+    positions: { bounds: () => Promise.resolve(new Map()) } as unknown as LogPositions,
     appender: { append: () => Promise.resolve() } as unknown as Appender,
     writer: { write } as unknown as PartitionWriter,
     topics: { inbox: 'inbox', log: 'log', staffAlerts: 'staff-alerts' } as TopicNames,
@@ -153,6 +153,7 @@ describe('a staff alert that was written, by a process that ended before it mark
   const topics = { inbox: 'inbox', log: 'log', staffAlerts: `t${randomBytes(6).toString('hex')}` } as TopicNames;
   let positions: LogPositions;
   let writer: PartitionWriter;
+  let connection: KafkaConnection;
   let publish: (known: readonly EventId[]) => ReturnType<AlertPublisher['publish']>;
   const written = async () => (await positions.ends(topics.staffAlerts)).get(0);
   const unmark = (ids: readonly EventId[]) =>
@@ -160,7 +161,7 @@ describe('a staff alert that was written, by a process that ended before it mark
 
   beforeAll(async () => {
     const brokers = process.env['TEST_KAFKA_BROKERS']!.split(',');
-    const connection = new KafkaConnection({ brokers, clientId: 'test', logger: createLogger('silent', 'test') });
+    connection = new KafkaConnection({ brokers, clientId: 'test', logger: createLogger('silent', 'test') });
     const plan = { topic: topics.staffAlerts, partitions: 1, retentionMs: -1, compacted: false, appendTime: true };
     await makeTopics(connection, [plan]);
     positions = new LogPositions(connection);
@@ -187,13 +188,35 @@ describe('a staff alert that was written, by a process that ended before it mark
     expect(await written()).toBe(1);
   });
 
+  it('is not written again, whatever its conversation says since when it waits', async () => {
+    const before = (await written())!;
+    const ids = await raised(0, 1, Date.now(), 2_000_000_000);
+    expect((await publish(ids)).count).toBe(1);
+    await unmark(ids);
+    expect(await publish([])).toEqual({ count: 1, failures: new Map() });
+    expect(await written()).toBe(before + 1);
+  });
+
   it('is not written again by the process that raised it, after a full batch', async () => {
     const before = (await written())!;
-    const last = await raised(0, 1, Date.now());
-    await publish(last);
-    await unmark(last);
     const batch = await raised(0, 200, Date.now() - 60_000);
+    const last = await raised(0, 1, Date.now());
+    const meanwhile = jest.spyOn(writer, 'write').mockImplementationOnce(async (...records) => {
+      // Another process takes what this one has not, and ends before it marks it.
+      expect((await publish(last)).count).toBe(1);
+      await unmark(last);
+      return writer.write(...records);
+    });
     expect((await publish([...batch, ...last])).count).toBe(201);
+    meanwhile.mockRestore();
     expect(await written()).toBe(before + 201);
+  });
+
+  it('is not looked for after a full batch if nobody else has written', async () => {
+    const consumer = jest.spyOn(connection.kafka, 'consumer');
+    const ids = await raised(0, 401, Date.now());
+    expect((await publish(ids)).count).toBe(401);
+    expect(consumer).not.toHaveBeenCalled();
+    consumer.mockRestore();
   });
 });

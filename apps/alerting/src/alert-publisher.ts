@@ -14,10 +14,14 @@ import { alertEventRecord, alertIdIn, staffAlertRecord, waitingSinceMs } from '.
 
 /** The most alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
+/** As many alerts are published in one transaction, however large they are. */
+const SURELY_ONE_BATCH = 15;
 /** The partitions whose alerts are published at the same time. Each takes a connection to Postgres. */
 const AT_A_TIME = 4;
 /** The most that the clock of the service that hands a conversation off may be ahead of the brokers' clock. */
 const CLOCK_SKEW_MS = 600_000;
+/** The most that the clock of the process that raised an alert may be ahead of the brokers' clock. */
+const CLOCK_AHEAD_MS = 2 * 3_600_000;
 const NONE: ReadonlySet<EventId> = new Set();
 
 export interface AlertPublisherDependencies {
@@ -77,8 +81,9 @@ export class AlertPublisher {
           count += published;
           this.#failing.delete(partition);
         } catch (error) {
-          if (isPostgresAway(error)) throw error;
+          // Also if Postgres ended the transaction because the reading took too long.
           this.#failing.set(partition, written);
+          if (isPostgresAway(error)) throw error;
           failures.set(partition, error);
         }
       };
@@ -104,26 +109,35 @@ export class AlertPublisher {
     signal?: AbortSignal,
   ): Promise<number> {
     const { outbox, clock, topics } = this.use;
+    const begin = raised.size > SURELY_ONE_BATCH ? await this.#endOf(partition) : undefined;
     let published = 0;
+    let staffAlerts = 0;
     let known = raised;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
-      const { count, hasMore } = await outbox.publish(partition, options, (alerts) =>
-        this.#write(partition, alerts, known, written),
-      );
+      const { count, hasMore } = await outbox.publish(partition, options, async (alerts) => {
+        staffAlerts += await this.#write(partition, alerts, known, written);
+      });
       published += count;
       if (!hasMore || signal?.aborted === true) return published;
       // Another process may have taken the next ones while these were written, and died before it marked them.
-      known = NONE;
+      const isAlone = begin !== undefined && (await this.#endOf(partition)) === begin + staffAlerts;
+      known = isAlone ? raised : NONE;
     }
   }
 
+  async #endOf(partition: number): Promise<number> {
+    const { positions, topics } = this.use;
+    return (await positions.bounds(topics.staffAlerts)).get(partition)?.end ?? 0;
+  }
+
+  /** @returns how many staff alerts it wrote */
   async #write(
     partition: number,
     alerts: readonly UnpublishedAlert[],
     raised: ReadonlySet<EventId>,
     written: WrittenAlerts,
-  ): Promise<void> {
+  ): Promise<number> {
     const { appender, topics } = this.use;
     // A second copy does no harm: the sequencer drops an id that the log or an earlier inbox record has.
     const events = appender.append(
@@ -133,10 +147,11 @@ export class AlertPublisher {
       .filter(({ notifiesStaff }) => notifiesStaff)
       .toSorted((one, other) => one.raisedAtMs - other.raisedAtMs);
     // Neither waits for the other. Both have ended when the alerts are marked, or left to another process.
-    const both = [events, this.#writeStaffAlerts(partition, staffAlerts, raised, written)];
-    for (const outcome of await Promise.allSettled(both)) {
-      if (outcome.status === 'rejected') throw outcome.reason;
-    }
+    const both = [events, this.#writeStaffAlerts(partition, staffAlerts, raised, written)] as const;
+    const [appended, wrote] = await Promise.allSettled(both);
+    if (appended.status === 'rejected') throw appended.reason;
+    if (wrote.status === 'rejected') throw wrote.reason;
+    return wrote.value;
   }
 
   async #writeStaffAlerts(
@@ -144,7 +159,7 @@ export class AlertPublisher {
     alerts: readonly UnpublishedAlert[],
     raised: ReadonlySet<EventId>,
     written: WrittenAlerts,
-  ): Promise<void> {
+  ): Promise<number> {
     const { topics, writer } = this.use;
     const uncertain = alerts.filter(({ eventId }) => !raised.has(eventId));
     if (uncertain.length > 0) await this.#readWritten(partition, uncertain, written);
@@ -152,16 +167,13 @@ export class AlertPublisher {
     for (const stretch of stretchesOf(missing.map(staffAlertRecord), { bytes: REQUEST_BYTES })) {
       await writer.write(topics.staffAlerts, partition, stretch);
     }
+    return missing.length;
   }
 
-  /**
-   * Reads on in the topic, from the time since which the conversations of these alerts wait. Their alerts were written
-   * later by the brokers' clock, also if the clock of the process that raised them was ahead. Ids that were found
-   * before are kept.
-   */
+  /** Reads on in the topic, from a time at which none of these alerts was written. Ids that were found before are kept. */
   async #readWritten(partition: number, alerts: readonly UnpublishedAlert[], written: WrittenAlerts): Promise<void> {
     const { connection, positions, topics } = this.use;
-    const sinceMs = Math.min(...alerts.map(waitingSinceMs)) - CLOCK_SKEW_MS;
+    const sinceMs = Math.max(0, Math.min(...alerts.map(notWrittenBeforeMs)) - CLOCK_SKEW_MS);
     if (sinceMs < written.sinceMs) {
       written.next = (await positions.endsBefore(topics.staffAlerts, sinceMs)).get(partition) ?? 0;
       written.sinceMs = sinceMs;
@@ -173,4 +185,12 @@ export class AlertPublisher {
     });
     for (const end of ends.values()) written.next = end;
   }
+}
+
+/**
+ * Returns a time after which the alert was written by the brokers' clock, also if the clock of the process that raised
+ * it was ahead: its conversation waits since then. What a conversation says must not make much to read.
+ */
+function notWrittenBeforeMs(alert: UnpublishedAlert): number {
+  return Math.max(waitingSinceMs(alert), alert.raisedAtMs - CLOCK_AHEAD_MS);
 }

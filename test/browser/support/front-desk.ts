@@ -24,7 +24,7 @@ export class FrontDesk {
     private readonly browser: Browser,
   ) {}
 
-  static async open(environment: Readonly<Record<string, string>>): Promise<FrontDesk> {
+  static async open(environment: Readonly<Record<string, string>> = {}): Promise<FrontDesk> {
     const [suite, browser] = await Promise.all([DeliverySuite.start(environment), aBrowser()]);
     return new FrontDesk(suite, browser);
   }

@@ -38,6 +38,10 @@ let slowLooks: number;
 let failing: EndpointId | undefined;
 let failure: string;
 let failedLooks: number;
+/** Finds what is out of order, in place of all that looks due. */
+let outOfOrder: (() => Promise<readonly OverdueAttempt[]>) | undefined;
+/** How long a look takes. */
+let lookTakesMs: number;
 /** How many looks there are at the same time, now and at most. */
 let looking: number;
 let mostLooking: number;
@@ -89,6 +93,8 @@ function suspects(
     nowMs += 10_000;
     return Promise.reject(new Error(failure));
   }
+  if (which === 'out_of_order' && outOfOrder !== undefined) return outOfOrder();
+  nowMs += lookTakesMs;
   for (const id of ids) mostRead.set(id, Math.max(perEndpoint, mostRead.get(id) ?? 0));
   return Promise.resolve(
     ids.flatMap((id) =>
@@ -105,8 +111,9 @@ beforeEach(() => {
   nowMs = 0;
   [slowMs, slowLooks] = [0, 0];
   [failing, failure, failedLooks] = [undefined, STATEMENT_TIMEOUT, 0];
-  [looking, mostLooking] = [0, 0];
+  [looking, mostLooking, lookTakesMs] = [0, 0, 0];
   [unreadable, leftUnmade] = [undefined, 0];
+  outOfOrder = undefined;
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
   madeInOrder = [];
@@ -279,6 +286,35 @@ describe('a paced endpoint', () => {
     expect(await roundAt(6_300)).toHaveLength(100);
   });
 
+  it('does not wait for looks at others that wait for the projection', async () => {
+    listed = [limits({ maxInFlight: 100 })];
+    waiting = Array.from({ length: 2_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+    const stored = waiting;
+    for (let round = 0; round < 20; round++) {
+      await roundAt(round * 300);
+      await endAll();
+      waiting = stored;
+    }
+    const other = anEndpointId(2);
+    listed.push({ ...limits({ maxInFlight: 1 }), id: other });
+    waiting = [...stored, aDueAttempt(9_001, other)];
+    nowMs = 8_000;
+    mostRead.clear();
+    await pump.round();
+    expect([...mostRead.keys()]).toEqual([other]);
+    // The longer a look at what is full takes, the longer it is left alone.
+    lookTakesMs = 500;
+    await pump.roundOfSuspects();
+    expect(mostRead.has(endpointId)).toBe(true);
+    mostRead.clear();
+    nowMs += 18_000;
+    await pump.roundOfSuspects();
+    expect(mostRead.size).toBe(0);
+    nowMs += 2_000;
+    await pump.roundOfSuspects();
+    expect(mostRead.has(endpointId)).toBe(true);
+  });
+
   it('gets urgent ones first, but not them alone', async () => {
     listed = [limits({ maxInFlight: 2 })];
     waiting.push(...[90, 91, 92, 93].map(urgent));
@@ -409,28 +445,31 @@ describe('a paced endpoint', () => {
   });
 
   it('gets one out of order after seven in order, if they take every place', async () => {
-    const rows = oneTo(20).map((seq) => {
+    const rows = oneTo(40).map((seq) => {
       const { delivery } = aDueAttempt(seq, endpointId);
       return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
     });
     firstInOrder = () => Promise.resolve([rows]);
-    waiting = [aDueAttempt(90, endpointId)];
+    waiting = [90, 91].map((seq) => aDueAttempt(seq, endpointId));
     const ordering = { by: 'endpoint', batch: 1 } as const;
     listed = [limits({ maxInFlight: 1, orderedSinceMs: 0, isOrderBegun: true, ordering })];
     await roundAt(0);
     await pump.roundOutOfOrder();
     await settle();
-    for (let nth = 0; nth < 7; nth++) {
-      expect(made).toEqual([]);
-      madeInOrder.at(-1)!.end({ kind: 'done', deliveries: 1 });
+    // Both come from the same look.
+    for (const replays of [1, 2]) {
+      for (let nth = 0; nth < 7; nth++) {
+        expect(made).toHaveLength(replays - 1);
+        madeInOrder.at(-1)!.end({ kind: 'done', deliveries: 1 });
+        await settle();
+      }
+      expect(made.map(({ due }) => due.delivery.seq)).toEqual([90, 91].slice(0, replays));
+      expect(madeInOrder).toHaveLength(replays * 7);
+      await endAll();
+      await roundAt(replays * 300);
       await settle();
+      expect(madeInOrder).toHaveLength(replays * 7 + 1);
     }
-    expect(made.map(({ due }) => due.delivery.seq)).toEqual([90]);
-    expect(madeInOrder).toHaveLength(7);
-    await endAll();
-    await roundAt(300);
-    await settle();
-    expect(madeInOrder).toHaveLength(8);
   });
 
   describe('whose order is removed', () => {
@@ -451,6 +490,23 @@ describe('a paced endpoint', () => {
       expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
       madeInOrder[1]!.end({ kind: 'done', deliveries: 1 });
       await settle();
+      expect(await roundAt(1_300)).toEqual([]);
+    });
+
+    it('gets none of them again because of a look that had begun before', async () => {
+      let release: () => void = () => undefined;
+      outOfOrder = () =>
+        new Promise((resolve) => {
+          release = () => {
+            resolve([]);
+          };
+        });
+      const look = pump.roundOutOfOrder();
+      await settle();
+      expect(await roundAt(1_000)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+      madeInOrder[1]!.end({ kind: 'done', deliveries: 1 });
+      release();
+      await look;
       expect(await roundAt(1_300)).toEqual([]);
     });
 

@@ -39,8 +39,12 @@ const TAKEN_PER_ENDPOINT = 2_000;
 const URGENT_IN_A_ROW = 3;
 /** Attempts in order that may begin before one out of order that waits for a place. */
 const IN_ORDER_IN_A_ROW = 7;
+/** Attempts out of order that wait for a place, with their bytes. */
+const OUT_OF_ORDER_AT_ONCE = 16;
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
+/** Endpoints that wait for the projection are read with all that they took. That may take this part of the time. */
+const FULL_PART = 20;
 /** Looks at the same time. They must leave connections to others. */
 const LOOKS_AT_ONCE = 4;
 /** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
@@ -101,6 +105,15 @@ interface Looked {
   readonly due: readonly OverdueAttempt[];
 }
 
+/** How long not to look at an endpoint, from `nowMs` on. */
+interface Pauses {
+  readonly nowMs: number;
+  /** If it has no attempt, or no room for one. */
+  readonly emptyMs: number;
+  /** If it waits for the projection. */
+  readonly fullMs: number;
+}
+
 interface FailedLook {
   readonly shares: readonly PacedShare[];
   readonly sinceMs: number;
@@ -119,18 +132,20 @@ interface OutOfOrder {
 /** The attempts of one endpoint. */
 class PacedShare {
   readonly window: SentWindow;
-  /** Attempts that were begun and may still look due: `true` while they are in flight. */
-  readonly taken = new Map<string, boolean>();
+  /** Attempts that were begun and may still look due, each with the look after which it ended. */
+  readonly taken = new Map<string, number | 'in flight'>();
   /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
   readonly inOrder = new Set<string>();
   inFlight = 0;
   lookAtMs = -Infinity;
+  /** How many looks have begun. */
+  looks = 0;
   /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
   unreadableAtMs: number | null = null;
   /** Urgent attempts that were picked since the last one that is not. */
   urgentInARow = 0;
-  /** Waits until the lanes leave it a place. */
-  outOfOrder: OutOfOrder | null = null;
+  /** They wait until the lanes leave them a place. */
+  outOfOrder: OutOfOrder[] = [];
   /** Attempts in order that have begun since such a place. */
   inOrderInARow = 0;
   /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
@@ -142,6 +157,11 @@ class PacedShare {
     private readonly nowMs: () => number,
   ) {
     this.window = new SentWindow(nowMs);
+  }
+
+  /** Whether it waits until what it took is projected. */
+  get isFull(): boolean {
+    return this.taken.size >= TAKEN_PER_ENDPOINT;
   }
 
   /** Whether its attempts may be looked for. */
@@ -291,17 +311,20 @@ export class PacedPump {
     } finally {
       // A statement about ordered endpoints that fails must not block the others.
       await this.#beginDue(
-        (id, { part }) => !this.#ordered.has(id) && part === 0,
+        (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && !isFull,
         (...asked) => this.#dueInAnyOrder(...asked),
         LOOK_EVERY_MS,
       );
     }
   }
 
-  /** Begins attempts of endpoints whose last look failed. The next one may take long and fail, too. */
+  /**
+   * Begins attempts of endpoints whose last look failed, or that wait for the projection. The next look may take long,
+   * and fail.
+   */
   async roundOfSuspects(): Promise<void> {
     await this.#beginDue(
-      (id, { part }) => !this.#ordered.has(id) && part !== 0,
+      (id, { part, isFull }) => !this.#ordered.has(id) && (part !== 0 || isFull),
       (...asked) => this.#dueInAnyOrder(...asked),
       LOOK_EVERY_MS,
     );
@@ -318,7 +341,7 @@ export class PacedPump {
 
   /**
    * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none, that waits for the projection, or after a failure
+   * @param emptyMs how long not to look at an endpoint that has none or no room, or after a failure
    */
   async #beginDue(
     isMeant: (id: EndpointId, share: PacedShare) => boolean,
@@ -331,9 +354,14 @@ export class PacedPump {
         isMeant(id, share) && share.isAsked(nowMs) && this.#isReady(share.partition) && this.#isWorthALook(id, share),
     );
     if (asked.length === 0) return;
-    for (const [, share] of asked) share.lookAtMs = nowMs + emptyMs;
+    const looks = new Map<PacedShare, number>();
+    for (const [, share] of asked) {
+      share.lookAtMs = nowMs + emptyMs;
+      looks.set(share, ++share.looks);
+    }
     const looked = await this.#look(this.#looks(asked), find);
-    await this.#begin(this.#pick(looked, nowMs, emptyMs));
+    const fullMs = Math.min(LONGEST_PAUSE_MS, Math.max(emptyMs, (this.use.nowMs() - nowMs) * FULL_PART));
+    await this.#begin(this.#pick(looked, looks, { nowMs, emptyMs, fullMs }));
     // Not before: what was picked must have begun when another round looks.
     for (const share of looked.read.values()) share.part = 0;
   }
@@ -384,8 +412,9 @@ export class PacedPump {
     const paced = new Map((await this.use.endpoints.list()).map((endpoint) => [endpoint.id, endpoint]));
     this.#listedAtMs = nowMs;
     for (const [id, made] of this.#ordered.follow([...paced.values()])) {
-      const taken = this.#shares.get(id)?.taken;
-      for (const { deliveryId, attempts } of made) taken?.set(keyOf({ deliveryId, run: 0, attempts }), false);
+      const share = this.#shares.get(id);
+      for (const { deliveryId, attempts } of made)
+        share?.taken.set(keyOf({ deliveryId, run: 0, attempts }), share.looks);
     }
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id);
@@ -417,7 +446,10 @@ export class PacedPump {
   #looks(asked: readonly (readonly [EndpointId, PacedShare])[]): readonly Look[] {
     const looks = new Map<string, Look>();
     for (const [id, share] of asked) {
-      const needed = Math.max(1, Math.min(READ_AT_ONCE, this.#roomOf(share))) + share.taken.size;
+      const isOrdered = this.#ordered.has(id);
+      const begun = share.taken.size + (isOrdered ? 0 : share.inOrder.size);
+      const least = isOrdered ? OUT_OF_ORDER_AT_ONCE : 1;
+      const needed = Math.max(least, Math.min(READ_AT_ONCE, this.#roomOf(share))) + begun;
       const most = 4 ** Math.ceil(Math.log(needed) / Math.log(4));
       const key = `${share.part}/${most}`;
       const look = looks.get(key);
@@ -428,7 +460,11 @@ export class PacedPump {
   }
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
-  #pick({ read, due }: Looked, nowMs: number, emptyMs: number): readonly OverdueAttempt[] {
+  #pick(
+    { read, due }: Looked,
+    looks: ReadonlyMap<PacedShare, number>,
+    { nowMs, emptyMs, fullMs }: Pauses,
+  ): readonly OverdueAttempt[] {
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -443,14 +479,16 @@ export class PacedPump {
       const fresh = found.filter(
         (attempt) => !isBegun(share, keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
       );
-      forgetProjected(share, found);
+      forgetProjected(share, found, looks.get(share) ?? 0);
       const room = this.#roomOf(share);
-      share.lookAtMs = fresh.length === 0 || room <= 0 ? nowMs + emptyMs : nowMs;
+      const pauseMs = fresh.length === 0 || room <= 0 ? emptyMs : 0;
+      share.lookAtMs = nowMs + (share.isFull ? fullMs : pauseMs);
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
-      share.outOfOrder = null;
-      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, this.#ordered.has(id) ? Math.max(1, room) : room)));
+      share.outOfOrder = [];
+      const most = this.#ordered.has(id) ? Math.max(OUT_OF_ORDER_AT_ONCE, room) : room;
+      picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, most)));
     }
     return picked;
   }
@@ -533,8 +571,10 @@ export class PacedPump {
         const share = this.#shares.get(due.delivery.endpointId);
         // The partition may belong to another process by now.
         if (share === undefined || !this.#isReady(share.partition)) continue;
+        // Another round may have found it, too.
+        if (isBegun(share, keyOfDue(due))) continue;
         if (this.#roomOf(share) > 0) this.#make(due, share, generation);
-        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder ??= { due, generation };
+        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder.push({ due, generation });
       }
     }
   }
@@ -566,19 +606,22 @@ export class PacedPump {
         flight.over();
         for (const key of keys) share.inOrder.delete(key);
         // Nobody else knows that they may still look due.
-        if (!this.#ordered.has(id)) for (const key of keys.slice(0, attemptsOf(result))) share.taken.set(key, false);
+        if (!this.#ordered.has(id))
+          for (const key of keys.slice(0, attemptsOf(result))) share.taken.set(key, share.looks);
         this.#underWay.delete(promise);
         isOver();
       },
     };
   }
 
-  /** Makes the attempt that waits for a place, if any. */
+  /** Makes the first attempt that waits for a place, if any. */
   #makeOutOfOrder(share: PacedShare, generation: number): void {
-    const waiting = share.outOfOrder;
-    [share.outOfOrder, share.inOrderInARow] = [null, 0];
-    if (waiting?.generation !== generation || isBegun(share, keyOfDue(waiting.due))) return;
-    this.#make(waiting.due, share, generation);
+    for (let waiting = share.outOfOrder.shift(); waiting !== undefined; waiting = share.outOfOrder.shift()) {
+      if (waiting.generation !== generation || isBegun(share, keyOfDue(waiting.due))) continue;
+      share.inOrderInARow = 0;
+      this.#make(waiting.due, share, generation);
+      return;
+    }
   }
 
   #aFlight(share: PacedShare, generation: number) {
@@ -599,7 +642,7 @@ export class PacedPump {
   #make(due: DueAttempt, share: PacedShare, generation: number): void {
     const key = keyOfDue(due);
     const { flight, slot } = this.#aFlight(share, generation);
-    share.taken.set(key, true);
+    share.taken.set(key, 'in flight');
     let unreadableAtMs: number | null = null;
     const hooks = {
       onSent: () => {
@@ -616,7 +659,7 @@ export class PacedPump {
         flight.over();
         // An attempt that was withdrawn or left was not made, so it looks due for good reason.
         if (flight.isWithdrawn || unreadableAtMs !== null) share.taken.delete(key);
-        else share.taken.set(key, false);
+        else share.taken.set(key, share.looks);
         share.unreadableAtMs = unreadableAtMs;
         this.#underWay.delete(made);
       });
@@ -675,8 +718,10 @@ function attemptsOf(result: OrderedResult): number {
   }
 }
 
-/** Forgets the attempts that have ended and do not look due any more. */
-function forgetProjected(share: PacedShare, due: readonly OverdueAttempt[]): void {
+/** Forgets the attempts that had ended before this look began, and do not look due any more. */
+function forgetProjected(share: PacedShare, due: readonly OverdueAttempt[], look: number): void {
   const stillDue = new Set(due.map(keyOf));
-  for (const [key, isInFlight] of share.taken) if (!isInFlight && !stillDue.has(key)) share.taken.delete(key);
+  for (const [key, ended] of share.taken) {
+    if (ended !== 'in flight' && ended < look && !stillDue.has(key)) share.taken.delete(key);
+  }
 }

@@ -1,0 +1,520 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Request } from 'playwright-core';
+import { conversationData } from '../support/conversations.js';
+import { eventually } from '../support/infrastructure/eventually.js';
+import { RULES_OF_COLOR, violations } from './support/accessibility.js';
+import { FrontDesk, type Desk } from './support/front-desk.js';
+import { LateAnswers } from './support/late-answers.js';
+import type { View, Visitor } from './support/visitor.js';
+
+const ENVIRONMENT = {
+  RETRY_SCHEDULE: '100ms,1h',
+  AUTO_DISABLE_AFTER: '10000',
+  SWEEP_INTERVAL: '200ms',
+};
+const TICKET = {
+  event: 'ticket.created',
+  data: { id: 'tkt_1', subject: 'Where is my parcel?' },
+};
+const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
+const MAX_IDLE_REQUESTS = 20;
+const MAX_LAYOUT_SHIFT = 0.05;
+
+/** How far the parts of a page moved, and which, from and to which height in pixels. */
+interface Shifts {
+  readonly shifted: number;
+  readonly movers: readonly string[];
+}
+
+let desk: FrontDesk;
+
+beforeAll(async () => {
+  desk = await FrontDesk.open(ENVIRONMENT);
+});
+
+afterEach(async () => {
+  expect(await desk.clear()).toEqual([]);
+});
+
+afterAll(async () => {
+  await desk.close();
+});
+
+describe('the thresholds of alerts', () => {
+  it('are saved where they were changed, and keep the changes of others', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/alerts');
+    const second = page.getByLabel('Second alert after (seconds)');
+    await second.fill('400');
+    await operator.api.setAlertThresholds(operator.orgId, { first: 30, second: 300 });
+    await visitor.button('Save').click();
+    await visitor.see('Thresholds saved');
+    expect(await page.getByLabel('First alert after (seconds)').inputValue()).toBe('30');
+    expect(await visitor.button('Save').isDisabled()).toBe(true);
+    const { text } = await operator.api.request('GET', `/internal/orgs/${operator.orgId}/live-chat-settings`);
+    expect(JSON.parse(text)).toMatchObject({ data: { first_alert_seconds: 30, second_alert_seconds: 400 } });
+  });
+});
+
+describe('the alerts', () => {
+  it('are listed in pages, and lead to the chat and to the event', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const at = new Date(Date.now() - 90_000).toISOString();
+    await operator.emit(
+      ...Array.from({ length: 30 }, (_, index) => ({
+        event: 'conversation.handed_off',
+        occurred_at: at,
+        data: conversationData(`cnv_${index}`, { subject: `Parcel ${index}` }),
+      })),
+    );
+    await visitor.open('/alerts');
+    const rows = page.getByRole('row').filter({ hasText: 'First alert' });
+    await eventually(async () => {
+      expect(await rows.count()).toBe(25);
+    });
+    await visitor.button('Older').click();
+    await eventually(async () => {
+      expect(await rows.count()).toBe(5);
+    });
+    await page.goBack();
+    await eventually(async () => {
+      expect(await rows.count()).toBe(25);
+    });
+    expect(
+      await rows
+        .first()
+        .getByRole('link', { name: /^Parcel/ })
+        .getAttribute('href'),
+    ).toMatch(/^https:/);
+    await rows.first().getByRole('link', { name: 'First alert' }).click();
+    await page.getByRole('heading', { name: 'conversation.queued', level: 2 }).waitFor();
+  });
+
+  it('link no chat whose address would run a script', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const chat = (id: string, url: string) => ({
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 90_000).toISOString(),
+      data: conversationData(id, { subject: `Chat ${id}`, url }),
+    });
+    await operator.emit(chat('cnv_web', 'https://agents.example.com/'), chat('cnv_trap', 'javascript:alert(1)'));
+    await visitor.open('/alerts');
+    // Each chat is in the list of those that wait and in the history of alerts.
+    await eventually(async () => {
+      expect(await page.getByRole('link', { name: 'Chat cnv_web' }).count()).toBe(2);
+      expect(await page.getByText('Chat cnv_trap').count()).toBe(2);
+    });
+    expect(await page.getByRole('link', { name: 'Chat cnv_trap' }).count()).toBe(0);
+    expect(await page.locator('a[href^="javascript" i]').count()).toBe(0);
+  });
+});
+
+describe('addresses', () => {
+  it('that lead nowhere show the navigation, and `next` counts for those who are signed in', async () => {
+    const { visitor } = await desk.aDesk();
+    await visitor.open('/no/such/page');
+    await visitor.heading('There is no such page').waitFor();
+    await visitor.page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Endpoints' }).click();
+    await visitor.heading('Endpoints').waitFor();
+    await visitor.open('/sign-in?next=%2Fkeys');
+    await visitor.heading('API keys').waitFor();
+    await visitor.open('/sign-in?next=%2F%2Fexample.com');
+    await visitor.heading('Overview').waitFor();
+  });
+});
+
+describe('the charts', () => {
+  it('show a window that suits the data, until one is chosen', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/');
+    const isChosen = (name: string) => page.getByRole('radio', { name, exact: true }).isChecked();
+    await eventually(async () => {
+      expect(await isChosen('15 min')).toBe(true);
+    });
+    await page.getByRole('radio', { name: '24 h' }).check();
+    await page.waitForURL(/minutes=1440/);
+    await page.reload();
+    await visitor.see('Events per minute');
+    expect(await isChosen('24 h')).toBe(true);
+  });
+});
+
+describe('beside the navigation on a small screen', () => {
+  it('the rows of deliveries show the event and the time', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 1_024 });
+    const { url } = await desk.aFailingReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    const row = visitor.page.getByRole('row').filter({ hasText: 'ticket.created' });
+    const time = row.getByRole('cell').last().locator('time').filter({ visible: true });
+    for (const part of [row.getByRole('link', { name: 'ticket.created' }), time]) {
+      const { x, width } = (await part.boundingBox())!;
+      expect(width).toBeGreaterThan(40);
+      expect(x + width).toBeLessThan(1_024 - 32);
+    }
+  });
+});
+
+describe('on a phone', () => {
+  it('the rows of deliveries show the result', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 390 });
+    const { id } = await operator.register({
+      url: (await desk.aFailingReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    await operator.emit(TICKET);
+    await visitor.open(`/endpoints/${id}`);
+    const row = visitor.page.getByRole('row').filter({ hasText: 'ticket.created' });
+    await row.getByText(/#1 · HTTP 503/).waitFor();
+    await visitor.button('Menu').click();
+    await visitor.page.getByRole('dialog').getByLabel('Find by id, seq or name').fill('#1');
+    await visitor.page.keyboard.press('Enter');
+    await visitor.page.getByRole('heading', { name: 'ticket.created', level: 2 }).waitFor();
+  });
+
+  it('no result hides the endpoint, and the audit log says who did it', async () => {
+    const { visitor, operator } = await desk.aDesk({ width: 390 });
+    const { page } = visitor;
+    const { url } = await desk.aFailingReceiver();
+    const name = 'The customer relations of the north';
+    const { id } = await operator.register({ url, events: ['ticket.created'], name });
+    await operator.emit(TICKET);
+    await eventually(async () => {
+      expect(await operator.deliveries(id)).toMatchObject([{ attempts: 2 }]);
+    });
+    await operator.change(id, { is_active: false });
+    await visitor.open('/events?seq=1');
+    await visitor.see(/^Endpoint disabled, after HTTP 503/);
+    const shown = await page.getByRole('link', { name }).boundingBox();
+    expect(shown?.width).toBeGreaterThan(150);
+    await visitor.open('/audit-log');
+    await page.getByText(/^gk_/).filter({ visible: true }).first().waitFor();
+  });
+});
+
+describe('the overview', () => {
+  it('shows what it has and says what failed, in place of waiting for it', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { id } = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const detail = '#/hours: must be less: the window has too much to count in time';
+    let asked = 0;
+    await page.route('**/dashboard/activity*', (route) => {
+      asked++;
+      return route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } });
+    });
+    await visitor.open('/');
+    const failure = page.getByRole('alert').filter({ hasText: 'the window has too much to count in time' });
+    await failure.waitFor();
+    await visitor.see('Events per minute');
+    const card = page.getByRole('region', { name: 'Endpoints' });
+    await card.getByRole('link', { name: 'CRM' }).waitFor();
+    expect(await page.locator('.skeleton').count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    // Changes lead to other requests. This one may be repeated once, because the stream was not open at first.
+    const before = asked;
+    for (const name of ['CRM sync', 'Customers']) {
+      await operator.change(id, { name });
+      await card.getByRole('link', { name }).waitFor();
+    }
+    expect(asked - before).toBeLessThan(2);
+    expect(await page.getByText(/Not updated since/).count()).toBe(0);
+    await page.unroute('**/dashboard/activity*');
+    await visitor.button('Try again').click();
+    await failure.waitFor({ state: 'detached' });
+    visitor.complaints.splice(0);
+  });
+
+  it('can show a shorter window if there is too much in one', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    const detail = '#/minutes: must be less: the window has too much to count in time';
+    await page.route('**/dashboard/overview?minutes=1440', (route) =>
+      route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } }),
+    );
+    await visitor.open('/?minutes=1440');
+    await visitor.see('Minutes must be less: the window has too much to count in time');
+    await page.getByRole('radio', { name: '1 h', exact: true }).check();
+    await visitor.see('Events per minute');
+    visitor.complaints.splice(0);
+  });
+});
+
+describe('a busy overview', () => {
+  it('shows answers that take longer than the time between two changes', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(TICKET);
+    await visitor.open('/');
+    const head = page.locator('.tile', { hasText: 'Head of the log' });
+    await head.getByText(/^#\d/).waitFor();
+    await page.route('**/dashboard/overview*', async (route) => {
+      await page.waitForTimeout(4_000);
+      await route.continue();
+    });
+    const before = await head.textContent();
+    const untilMs = Date.now() + 15_000;
+    while ((await head.textContent()) === before && Date.now() < untilMs) {
+      await operator.emit(TICKET);
+      await page.waitForTimeout(1_000);
+    }
+    expect(await head.textContent()).not.toBe(before);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
+
+describe('a page whose data is there', () => {
+  it.each([
+    ['/', '**/dashboard/overview*'],
+    ['/endpoints', '**/external/webhooks'],
+    ['/audit-log', '**/external/audit-log*'],
+    ['/alerts', '**/waiting-conversations'],
+  ])('%s says since when a part of it is not updated, until it is', async (path, part) => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open(path);
+    await page.locator('h1').first().waitFor();
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+    await page.route(part, (route) => route.fulfill({ status: 429, json: {} }));
+    // What the browser reports when it is online again: pages then ask for everything that is shown.
+    const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))");
+    const note = page.getByText(/^A part of this page is not updated since \d/);
+    await askAgain();
+    await note.waitFor();
+    await visitor.see('The server answered 429.');
+    expect(await violations(page)).toEqual([]);
+    await page.unroute(part);
+    await askAgain();
+    await note.waitFor({ state: 'detached' });
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
+  });
+});
+
+describe('every page', () => {
+  let everything: Desk;
+  let paths: readonly string[];
+
+  beforeAll(async () => {
+    everything = await desk.aDesk();
+    const { operator } = everything;
+    const good = await operator.register({
+      url: (await desk.suite.aReceiver()).url,
+      events: ['ticket.created'],
+      name: 'CRM',
+    });
+    const bad = await operator.register({
+      url: (await desk.aFailingReceiver()).url,
+      events: ['ticket.created'],
+    });
+    await operator.emit(TICKET, TICKET, {
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 90_000).toISOString(),
+      data: conversationData('cnv_1', { subject: "Ada's parcel" }),
+    });
+    await eventually(async () => {
+      expect((await operator.endpoint(bad.id)).health.status).toBe('failing');
+    });
+    await operator.change(good.id, { is_active: false });
+    const [delivery] = await operator.deliveries(bad.id);
+    paths = [
+      ...['/', '/endpoints', '/endpoints/new', `/endpoints/${good.id}`, `/endpoints/${good.id}/edit`],
+      ...[`/endpoints/${bad.id}`, `/endpoints/${bad.id}/deliveries/${delivery!.id}`, '/find?q=nothing'],
+      ...[
+        '/events',
+        '/events?seq=1',
+        '/cursors',
+        '/agents',
+        '/catalog',
+        '/alerts',
+        '/keys',
+        '/audit-log',
+        '/samples',
+        '/no-such-page',
+      ],
+    ];
+  });
+
+  /** Opens the page, and waits until all of it is there. */
+  async function show(visitor: Visitor, path: string): Promise<void> {
+    await visitor.open(path);
+    await visitor.page.locator('h1').first().waitFor();
+    await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  }
+
+  /** Opens each dialog of the endpoint's page and of the keys' page, and returns what axe finds in them. */
+  async function findingsInDialogs(visitor: Visitor, rules?: readonly string[]): Promise<readonly string[]> {
+    const { page } = visitor;
+    const found: string[] = [];
+    const look = async (name: string) => {
+      await page.getByRole('dialog').waitFor();
+      // Its backdrop is half transparent while it fades in.
+      await page.waitForTimeout(250);
+      found.push(...(await violations(page, rules)).map((violation) => `${name}: ${violation}`));
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const endpoint = paths.find((path) => path.endsWith('/edit'))!.replace('/edit', '');
+    await show(visitor, endpoint);
+    for (const action of ['Recover deliveries …', 'Rotate secret …', 'Delete …']) {
+      await visitor.choose(action);
+      await look(action);
+    }
+    await show(visitor, '/keys');
+    await visitor.button('New API key').click();
+    await look('New API key');
+    await visitor
+      .button(/^Revoke gk_/)
+      .first()
+      .click();
+    await look('Revoke');
+    if ((page.viewportSize()?.width ?? 0) < 800) {
+      await visitor.button('Menu').click();
+      await look('Menu');
+    }
+    return found;
+  }
+
+  /** Counts how far the parts of each page move after they were drawn. */
+  async function watchShifts({ page }: Visitor): Promise<void> {
+    await page.addInitScript(
+      `addEventListener('load', () => { window.shifted = 0; window.movers = []; new PerformanceObserver((list) => {
+         for (const { value, hadRecentInput, sources } of list.getEntries()) {
+           if (hadRecentInput) continue;
+           window.shifted += value;
+           for (const { node, previousRect, currentRect } of sources)
+             window.movers.push((node?.className || node?.nodeName) + ' ' + previousRect.y + ' -> ' + currentRect.y);
+         }
+       }).observe({ type: 'layout-shift', buffered: true }); });`,
+    );
+  }
+
+  async function shiftsIn({ page }: Visitor, path: string): Promise<readonly string[]> {
+    const { shifted, movers } = await page.evaluate<Shifts>('({ shifted, movers })');
+    return shifted > MAX_LAYOUT_SHIFT ? [`${path}: moved by ${shifted}: ${movers.join(', ')}`] : [];
+  }
+
+  it.each<View>([
+    { theme: 'light', width: 1_280 },
+    { theme: 'dark', width: 1_280 },
+    { theme: 'light', width: 390 },
+  ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
+    const visitor = await desk.aVisitor(view);
+    await visitor.bringSession(everything.apiKey);
+    await watchShifts(visitor);
+    // The dark pages differ from the light ones of the same width in colors alone.
+    const rules = view.theme === 'dark' ? RULES_OF_COLOR : undefined;
+    const found: string[] = [];
+    for (const path of paths) {
+      await show(visitor, path);
+      found.push(...(await violations(visitor.page, rules)).map((violation) => `${path}: ${violation}`));
+      const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
+      found.push(...(await shiftsIn(visitor, path)));
+    }
+    found.push(...(await findingsInDialogs(visitor, rules)));
+    expect(found).toEqual([]);
+  });
+
+  it('stays in its place when its parts come one after the other', async () => {
+    const visitor = await desk.aVisitor({ width: 390 });
+    await visitor.bringSession(everything.apiKey);
+    await watchShifts(visitor);
+    const answers = await LateAnswers.of(visitor.page);
+    const found: string[] = [];
+    for (const path of paths) {
+      await show(visitor, path);
+      await eventually(() => {
+        expect(answers.isEmpty).toBe(true);
+      });
+      // What has just come is drawn in the next frame.
+      await visitor.page.waitForTimeout(100);
+      found.push(...(await shiftsIn(visitor, path)));
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('asks rarely while nothing happens, and once there is something', async () => {
+    const visitor = await desk.aVisitor();
+    const { page } = visitor;
+    await page.clock.install();
+    // The page's time runs faster than the server's, so the page makes the beats of the stream itself.
+    await page.addInitScript(`globalThis.EventSource = class extends EventSource {
+      constructor(path) {
+        super(path);
+        setInterval(() => this.dispatchEvent(new MessageEvent('beat')), 15_000);
+      }
+    };`);
+    await visitor.bringSession(everything.apiKey);
+    const counts: Record<string, number> = {};
+    for (const path of ['/', paths[5]!, paths[6]!, '/events?seq=1', '/alerts']) {
+      await show(visitor, path);
+      let asked = 0;
+      const count = (request: Request) => {
+        if (request.url().includes('/api/')) asked++;
+      };
+      page.on('request', count);
+      for (let step = 0; step < 12; step++) {
+        await page.clock.runFor(5_000);
+        // The requests of this step are answered in real time.
+        await page.waitForTimeout(60);
+      }
+      page.off('request', count);
+      counts[path] = asked;
+    }
+    expect(Object.entries(counts).filter(([, asked]) => asked > MAX_IDLE_REQUESTS)).toEqual([]);
+    await show(visitor, '/');
+    const asked = page.waitForRequest(/dashboard\/overview/);
+    await everything.operator.emit(TICKET);
+    await page.clock.runFor(5_000);
+    await asked;
+  });
+
+  it('begins with at most 145 KB without its data, in the font that comes with it', async () => {
+    const visitor = await desk.aVisitor();
+    await visitor.bringSession(everything.apiKey);
+    const sizes: Promise<readonly [path: string, bytes: number]>[] = [];
+    const asked = new Set<string>();
+    visitor.page.on('requestfinished', (request) => {
+      // A later request for the same address is not part of the first page.
+      const path = request.url();
+      // How much data there is depends on the organization.
+      if (asked.has(path) || path.includes('/api/')) return;
+      asked.add(path);
+      sizes.push(request.sizes().then(({ responseBodySize }) => [path, responseBodySize]));
+    });
+    // On a slow machine, files that the page loads two seconds later would count as well.
+    await visitor.page.addInitScript(
+      'const later = setTimeout; setTimeout = (act, ms, ...rest) => later(act, ms === 2_000 ? 600_000 : ms, ...rest);',
+    );
+    await show(visitor, '/');
+    await visitor.page.evaluate('document.fonts.ready.then(() => undefined)');
+    const files = await Promise.all(sizes);
+    const bytes = files.reduce((sum, [, size]) => sum + size, 0);
+    expect(bytes).toBeGreaterThan(50_000);
+    // If it is too much, the message has the files.
+    expect(bytes < MAX_FIRST_PAGE_BYTES ? [] : files).toEqual([]);
+    const fonts = await visitor.page.evaluate<string[]>(
+      "[...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family)",
+    );
+    expect(fonts.join()).toContain('Inter Variable');
+  });
+
+  it('says in which zone its times are', async () => {
+    const visitor = await desk.aVisitor();
+    await visitor.bringSession(everything.apiKey);
+    await show(visitor, '/events?seq=1');
+    const title = await visitor.page.locator('time').first().getAttribute('title');
+    expect(title).toMatch(/(UTC|GMT|[A-Z]{3,4}).* · \d{4}-\d\d-\d\dT/);
+  });
+});
