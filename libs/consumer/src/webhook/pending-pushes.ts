@@ -13,6 +13,8 @@ const DEFAULT_MAX_PENDING = 1_000;
 const DEFAULT_MAX_PENDING_BYTES = 64 * 1024 * 1024;
 /** Half of the time that Gapless waits for an answer (contract 9). */
 const MAX_WAIT_MS = 5_000;
+/** Within this time, the work of a push begins that was let in: the answer is sent first. */
+const MAX_START_MS = 100;
 
 /**
  * The accepted pushes that are not handled yet. Their bodies stay in memory, so there is a limit. A push that comes at
@@ -73,11 +75,16 @@ export class PendingPushes {
     let pushes = this.#working.size;
     let bytes = this.#workingBytes;
     for (const waiting of this.#waiting) {
-      if (this.#isFull(pushes, bytes)) return;
+      if (this.#isFull(pushes, bytes)) break;
       pushes++;
       bytes += waiting.bytes;
       waiting.end(true);
     }
+    if (this.#waiting.size === 0 || pushes === this.#working.size) return;
+    // The work of a push whose sender left never begins, so its end lets nobody in.
+    setTimeout(() => {
+      this.#letIn();
+    }, MAX_START_MS);
   }
 
   #isFull(pushes: number, bytes: number): boolean {
