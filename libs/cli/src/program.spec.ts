@@ -254,6 +254,21 @@ describe('gapless listen', () => {
     for (const file of readdirSync(directory)) expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
   });
 
+  it.each(['beginning', '0'])('begins at the oldest event with --from %s, and reports none as gone', async (from) => {
+    const headers = { 'x-oldest-sequence': '7', 'x-head-sequence': '9' };
+    service.answer = ({ url }) => {
+      const since = Number(new URLSearchParams(url.split('?')[1]).get('since'));
+      const seqs = [7, 8, 9].filter((seq) => seq > since);
+      return { ...aPage(seqs.map((seq) => anEnvelope(seq))), headers };
+    };
+    const listening = listen('--from', from);
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([7, 8, 9]);
+    expect(machine.reported.at(-1)).toBe('Waiting for events after #6.');
+  });
+
   it('reports that Gapless is away, and goes on when it is back', async () => {
     const page = service.answer;
     let requests = 0;

@@ -26,4 +26,5 @@ export {
   type HandlingContext,
 } from './stream/event-stream.js';
 export * from './webhook/push-gaps.js';
+export * from './webhook/read-push-gaps.js';
 export * from './webhook/webhook.js';

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
 import { ListenState } from '../feed/listen-state.js';
-import { aheadOfFeed, openFeed } from '../feed/open-feed.js';
+import { aheadOfFeed, openFeed, type OpenFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
@@ -53,7 +53,7 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   const given = options.secret ?? context.environment['GAPLESS_WEBHOOK_SECRET'] ?? '';
   const secret = given === '' ? state.secret : given;
   const raw = new RawEvents();
-  const { feed, headSeq } = await openFeed(context, credentials, raw.http, signal);
+  const { feed, ...bounds } = await openFeed(context, credentials, raw.http, signal);
   const forwarder = new Forwarder({
     url,
     secret,
@@ -66,11 +66,11 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   report(`Forwarding to ${url}`);
   report(given === '' ? `Signing secret: ${secret}` : 'Signing with the secret that you passed.');
   const from = options.from ?? (state.seq === undefined ? 'head' : undefined);
-  if (from !== undefined) await state.save(seqOf(from, headSeq));
+  if (from !== undefined) await state.save(seqOf(from, bounds));
   // Printed once the position is stored: every later event is forwarded.
   const position = state.seq ?? 0;
   report(`Waiting for events after #${position}.`);
-  if (position > headSeq) report(aheadOfFeed(position, headSeq));
+  if (position > bounds.headSeq) report(aheadOfFeed(position, bounds.headSeq));
   const [only, ...others] = options.events ?? [];
   const batches = readFeed({
     feed,
@@ -90,9 +90,13 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   }
 }
 
-function seqOf(start: FeedStart, headSeq: number): number {
-  if (typeof start === 'number') return start;
-  return start === 'beginning' ? 0 : headSeq;
+/**
+ * Returns the position to store. The beginning is before the oldest event that there is. At a stored 0, events that
+ * retention has removed count as lost.
+ */
+function seqOf(start: FeedStart, { oldestSeq, headSeq }: Pick<OpenFeed, 'oldestSeq' | 'headSeq'>): number {
+  if (start === 'head') return headSeq;
+  return start === 'beginning' || start === 0 ? Math.max(0, oldestSeq - 1) : start;
 }
 
 function attemptLine({ event, attempt, outcome, succeeded, durationMs }: ForwardAttempt): string {

@@ -9,7 +9,8 @@ const START_RETRIES = 2;
 
 export interface OpenFeed {
   readonly feed: FeedClient;
-  /** The seq of the newest event. */
+  /** The seqs of the oldest and the newest event; 0 if there is none. */
+  readonly oldestSeq: number;
   readonly headSeq: number;
 }
 
@@ -37,6 +38,6 @@ export async function openFeed(
       report(`${explain(error)} Trying again.`);
     },
   });
-  const { headSeq } = await feed.page({ since: 0, limit: 1 }, { signal, retries: START_RETRIES });
-  return { feed, headSeq };
+  const { oldestSeq, headSeq } = await feed.page({ since: 0, limit: 1 }, { signal, retries: START_RETRIES });
+  return { feed, oldestSeq, headSeq };
 }

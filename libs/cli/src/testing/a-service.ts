@@ -8,7 +8,11 @@ export interface TestRequest {
   readonly body: string;
 }
 
-export type TestAnswer = { readonly status: number; readonly body?: string };
+export type TestAnswer = {
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /** What every page of the feed has. */
 const BOUNDS = { 'x-oldest-sequence': '1', 'x-head-sequence': '3' };
@@ -29,8 +33,8 @@ export class TestServer {
       request.on('end', () => {
         const asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
         this.requests.push(asked);
-        const { status, body: text } = this.answer(asked);
-        response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS }).end(text);
+        const { status, body: text, headers } = this.answer(asked);
+        response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS, ...headers }).end(text);
       });
     });
   }

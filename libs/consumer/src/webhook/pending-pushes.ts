@@ -13,10 +13,13 @@ const DEFAULT_MAX_PENDING = 1_000;
 const DEFAULT_MAX_PENDING_BYTES = 64 * 1024 * 1024;
 /** Half of the time that Gapless waits for an answer (contract 9). */
 const MAX_WAIT_MS = 5_000;
+/** Within this time, the work of a push begins that was let in: the answer is sent first. */
+const MAX_START_MS = 100;
 
 /**
  * The accepted pushes that are not handled yet. Their bodies stay in memory, so there is a limit. A push that comes at
- * the limit waits for room. Gapless limits the requests that wait for an answer, so it then sends more slowly.
+ * the limit waits for room. Gapless limits the requests that wait for an answer, so it then sends more slowly. Pushes
+ * that wait are in memory as well, so they have a limit of the same size.
  */
 export class PendingPushes {
   readonly #maxPushes: number;
@@ -25,23 +28,27 @@ export class PendingPushes {
   #workingBytes = 0;
   /** In the order in which they came. */
   readonly #waiting = new Set<Waiting>();
+  #waitingBytes = 0;
 
   constructor({ maxPending, maxPendingBytes }: PendingLimits) {
     this.#maxPushes = maxPending ?? DEFAULT_MAX_PENDING;
     this.#maxBytes = maxPendingBytes ?? DEFAULT_MAX_PENDING_BYTES;
   }
 
-  /** @returns whether there is room for the push; false after 5 s without */
+  /** @returns whether there is room for the push; false after 5 s without, and at once if too many wait */
   room(bytes: number): Promise<boolean> {
+    if (this.#isFull(this.#waiting.size, this.#waitingBytes)) return Promise.resolve(false);
     return new Promise((resolve) => {
       const end = (hasRoom: boolean): void => {
         clearTimeout(timer);
         this.#waiting.delete(waiting);
+        this.#waitingBytes -= bytes;
         resolve(hasRoom);
       };
       const waiting = { bytes, end };
       const timer = setTimeout(end, MAX_WAIT_MS, false);
       this.#waiting.add(waiting);
+      this.#waitingBytes += bytes;
       this.#letIn();
     });
   }
@@ -68,10 +75,19 @@ export class PendingPushes {
     let pushes = this.#working.size;
     let bytes = this.#workingBytes;
     for (const waiting of this.#waiting) {
-      if (pushes >= this.#maxPushes || bytes >= this.#maxBytes) return;
+      if (this.#isFull(pushes, bytes)) break;
       pushes++;
       bytes += waiting.bytes;
       waiting.end(true);
     }
+    if (this.#waiting.size === 0 || pushes === this.#working.size) return;
+    // The work of a push whose sender left never begins, so its end lets nobody in.
+    setTimeout(() => {
+      this.#letIn();
+    }, MAX_START_MS);
+  }
+
+  #isFull(pushes: number, bytes: number): boolean {
+    return pushes >= this.#maxPushes || bytes >= this.#maxBytes;
   }
 }

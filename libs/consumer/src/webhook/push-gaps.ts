@@ -18,7 +18,7 @@ const DEFAULT_CAPACITY = 1_000;
 
 /**
  * Finds the pushes that have not come to an endpoint with `previous_sequence`, whatever its types, scope and filter.
- * Pushes may come in any order and repeated. Events wait in the feed: read those from `after` to `before` there.
+ * Pushes may come in any order and repeated. Events wait in the feed: `readPushGaps` reads them.
  */
 export class PushGaps {
   readonly #capacity: number;
@@ -51,7 +51,8 @@ export class PushGaps {
   }
 
   /**
-   * Notes that everything up to this `seq` is done, such as from the feed.
+   * Notes that everything up to this `seq` is done, such as from the feed. It closes every gap up to there, so check
+   * first that the feed has reached it.
    * @throws RangeError if it is no sequence; 0 stands for the beginning
    */
   settled(through: number): void {

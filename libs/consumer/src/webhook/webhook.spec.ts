@@ -178,32 +178,49 @@ describe('a webhook', () => {
       expect(await receive(webhook, aPush())).toEqual([204]);
     });
 
+    it.each<[string, Partial<WebhookOptions>]>([
+      ['pushes', { maxPending: 1 }],
+      ['bytes', { maxPendingBytes: anEventJson(7).length }],
+    ])('refuses a push at once if too many wait for room: %s', async (_, limit) => {
+      const webhook = aSlowWebhook(limit);
+      const statuses = await receive(webhook, aPush(), aPush(), aPush());
+      expect(statuses).toEqual([204, undefined, 503]);
+      expect(refused).toEqual([['busy', undefined]]);
+      finish[0]?.();
+      await settle();
+      expect(statuses).toEqual([204, 204, 503]);
+      expect(await receive(webhook, aPush())).toEqual([undefined]);
+    });
+
     it('lets only a verified push wait', async () => {
       const webhook = aSlowWebhook({ maxPending: 1 });
       expect(await receive(webhook, aPush(), aPush(anEventJson(7), 'whsec_b3RoZXI='))).toEqual([204, 401]);
     });
 
     it('keeps no room for a push whose sender left', async () => {
-      const webhook = aSlowWebhook({ maxPending: 1 });
-      await receive(webhook, aPush());
+      const webhook = aSlowWebhook({ maxPending: 2 });
+      await receive(webhook, aPush(), aPush());
       const left = webhook.receive(aPush());
       await settle();
+      const statuses = await receive(webhook, aPush());
       finish[0]?.();
       // Its work never begins.
       expect(await left).toMatchObject({ status: 204 });
-      expect(await receive(webhook, aPush())).toEqual([204]);
+      expect(statuses).toEqual([undefined]);
+      await jest.advanceTimersByTimeAsync(100);
+      expect(statuses).toEqual([204]);
     });
 
     it('accepts those that wait when it is closed', async () => {
-      const webhook = aSlowWebhook({ maxPending: 1 });
-      const statuses = await receive(webhook, aPush(), aPush(), aPush());
-      expect(statuses).toEqual([204, undefined, undefined]);
+      const webhook = aSlowWebhook({ maxPending: 2 });
+      const statuses = await receive(webhook, aPush(), aPush(), aPush(), aPush());
+      expect(statuses).toEqual([204, 204, undefined, undefined]);
       let isIdle = false;
       void webhook.idle().then(() => {
         isIdle = true;
       });
       await settle();
-      expect(statuses).toEqual([204, 204, 204]);
+      expect(statuses).toEqual([204, 204, 204, 204]);
       expect(isIdle).toBe(false);
       for (const end of finish) end();
       await settle();

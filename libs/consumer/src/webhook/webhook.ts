@@ -40,7 +40,10 @@ export type RefusalReason =
   | 'not_an_event'
   /** The `secret` function failed, or returned an empty secret. */
   | 'no_secret'
-  /** Too many accepted pushes were not handled for 5 s. Gapless counts a failed attempt, and retries the push. */
+  /**
+   * Too many accepted pushes were not handled for 5 s, or too many wait for room already. Gapless counts a failed
+   * attempt, and retries the push.
+   */
   | 'busy';
 
 export interface WebhookOptions {
@@ -66,9 +69,9 @@ export interface WebhookOptions {
   /** The longest body to accept, bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number;
   /**
-   * How many accepted pushes may wait or be handled at a time; 1,000 by default. Further ones wait for their answer, so
-   * that Gapless sends more slowly. After 5 s they get 503, and Gapless retries them. Each 503 is a failed attempt, and
-   * 20 in a row disable the endpoint.
+   * How many accepted pushes may wait or be handled at a time; 1,000 by default. As many further ones wait for their
+   * answer, so that Gapless sends more slowly. After 5 s they get 503, and those beyond that get it at once. Gapless
+   * retries them. Each 503 is a failed attempt, and 20 in a row disable the endpoint.
    */
   readonly maxPending?: number;
   /** As `maxPending`, for the sum of the bodies, bytes; 64 MiB by default. */
@@ -115,7 +118,7 @@ function previousIn(value: ReturnType<IncomingPush['header']>): Pick<Push, 'prev
 /**
  * Receives pushes (contract 5.3, 4.4). It verifies the raw body before parsing it. An invalid signature gets 401;
  * otherwise the answer is 2xx, and the work begins after it. While too much work is left, the answer waits, and is 503
- * after 5 s. Adapters connect it to frameworks.
+ * after 5 s, or at once if too many wait. Adapters connect it to frameworks.
  */
 export class Webhook {
   readonly maxBodyBytes: number;

@@ -8,8 +8,8 @@ export interface KafkaSinkOptions {
   /** The prefix of the service's topic names; default `gapless`. */
   readonly topicPrefix?: string;
   /**
-   * The `PARTITIONS` of the service; by default, the topic's present number. Set it if the inbox has more: the service
-   * keeps to its own number, and puts events in other partitions into the dead letters.
+   * The `PARTITIONS` of the service; by default, the topic's present number. Set it if the inbox has more. The service
+   * keeps to its own number: an event that is not in the partition of its organization becomes a dead letter.
    */
   readonly partitions?: number;
   /** How often kafkajs retries before `send` rejects, at least once; 5 times by default. */
@@ -34,7 +34,12 @@ export class KafkaSink implements EventSink {
   /** The partitions of the events under way. */
   readonly #places = new Set<number>();
 
+  /** @throws RangeError when `partitions` is no integer from 1 on */
   constructor(options: KafkaSinkOptions) {
+    const { partitions } = options;
+    if (partitions !== undefined && !(Number.isSafeInteger(partitions) && partitions >= 1)) {
+      throw new RangeError(`partitions has to be an integer from 1 on, but is ${String(partitions)}`);
+    }
     this.#options = options;
   }
 
