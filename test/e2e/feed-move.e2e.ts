@@ -372,5 +372,21 @@ describe('a feed that moves while everything runs', () => {
     await expect(gapless.startAll({ PROJECTION_DATABASE_URLS: urls(0, 3).join() })).rejects.toThrow(
       /names .* but the feed of this installation is in/,
     );
+    await app.stop();
+  });
+
+  it('is built in a new database while nothing runs, even if processes may not migrate it', async () => {
+    const before = await feeds();
+    const empty = await createTestDatabase(() => Promise.resolve(), 'empty');
+    databases = [...databases, empty];
+    await Promise.all(apps.map((app) => app.stop()));
+    const settings = { ...environment([empty.url]), MIGRATE_AT_START: 'false' };
+    await eventually(async () => {
+      const { failure } = await runCommand(rebuildCommand, settings, ['--assign-places']);
+      if (failure !== null) throw failure;
+    }, PATIENCE);
+    apps = [await gapless.startAll({ PROJECTION_DATABASE_URLS: empty.url })];
+    expect(servedBy(apps[0]!)).toEqual([databaseName(empty.url)]);
+    expect(await feeds()).toEqual(before);
   });
 });

@@ -35,6 +35,8 @@ interface DatabaseUse {
   readonly placesAreChecked?: boolean;
   /** Whether the databases may be new, and get their schema. Default: no. */
   readonly migrates?: boolean;
+  /** Whether the feed moves to the other databases, so that they get their schema in any case. Default: no. */
+  readonly movesFeed?: boolean;
 }
 
 /**
@@ -44,7 +46,7 @@ interface DatabaseUse {
 export async function withInstallation<T>(
   environment: Environment,
   act: (installation: Installation) => Promise<T>,
-  { placesAreChecked = true, migrates = false }: DatabaseUse = {},
+  { placesAreChecked = true, migrates = false, movesFeed = false }: DatabaseUse = {},
 ): Promise<T> {
   const config = loadConfig({
     ...environment,
@@ -72,7 +74,7 @@ export async function withInstallation<T>(
       );
       const known = { ...config, partitions: partitions ?? config.partitions };
       places = known.partitions;
-      await openFeed(store, environment, { placesAreChecked });
+      await openFeed(store, environment, { placesAreChecked, movesFeed });
       return act({ config: known, topics, connection: connect(known.partitions), store });
     },
     { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places), migrates },

@@ -29,11 +29,14 @@ function holdFeedList(store: Store): void {
   store.feed.lookedAt(performance.now() + LOOK_EVERY_MS, false);
 }
 
-/** Opens the other databases that share the feed: a command needs all of them. @throws CliError, or if one is wrong */
+/**
+ * Opens the other databases that share the feed: a command needs all of them. If the feed moves to them, they may be new.
+ * @throws CliError, or if one is wrong
+ */
 export async function openFeed(
   store: Store,
   environment: Environment,
-  { placesAreChecked } = { placesAreChecked: true },
+  { placesAreChecked, movesFeed } = { placesAreChecked: true, movesFeed: false },
 ): Promise<void> {
   if (placesAreChecked) {
     await adoptFeedList(store, environment);
@@ -41,6 +44,8 @@ export async function openFeed(
   }
   for (const server of store.feed.others) {
     try {
+      // Whatever MIGRATE_AT_START says: `gapless migrate` refuses a list that the feed has not moved to.
+      if (movesFeed) await server.store.migrate();
       await server.store.openNow();
     } catch (error) {
       if (error instanceof OperatorError) throw error;

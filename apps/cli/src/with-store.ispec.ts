@@ -1,6 +1,9 @@
 import { expect, it } from '@jest/globals';
 import { Client } from 'pg';
+import { databaseName } from '#libs/runtime';
+import { migrateTestDatabase } from '../../../test/support/gapless.js';
 import { createTestDatabase } from '../../../test/support/infrastructure/database.js';
+import { openFeed } from './open-feed.js';
 import { withStore } from './with-store.js';
 
 it('leaves the schema as it is, unless the command fills new databases', async () => {
@@ -15,7 +18,7 @@ it('leaves the schema as it is, unless the command fills new databases', async (
       return rows;
     };
     const done = () => Promise.resolve('done');
-    await expect(withStore(environment, done)).rejects.toThrow(/the schema lacks .*: run gapless migrate$/);
+    await expect(withStore(environment, done)).rejects.toThrow(/the schema of .* lacks .*: run gapless migrate$/);
     expect(await tables()).toEqual([{ name: null }]);
     const adopts = withStore({ ...environment, MIGRATE_AT_START: 'false' }, done, { migrates: true });
     await expect(adopts).rejects.toThrow('run gapless migrate');
@@ -23,5 +26,26 @@ it('leaves the schema as it is, unless the command fills new databases', async (
     expect(await withStore(environment, done)).toBe('done');
   } finally {
     await database.drop();
+  }
+});
+
+it('migrates the databases to which the feed moves, whatever the settings say', async () => {
+  const main = await createTestDatabase(migrateTestDatabase);
+  const other = await createTestDatabase(() => Promise.resolve(), 'empty');
+  try {
+    const environment = { DATABASE_URL: main.url, PROJECTION_DATABASE_URLS: other.url, MIGRATE_AT_START: 'false' };
+    const opened = (movesFeed: boolean) =>
+      withStore(
+        environment,
+        async (store) => {
+          await openFeed(store, environment, { placesAreChecked: false, movesFeed });
+          return store.feed.others.map(({ store: { isOpen } }) => isOpen);
+        },
+        { migrates: true },
+      );
+    await expect(opened(false)).rejects.toThrow(`the schema of ${databaseName(other.url)} lacks `);
+    expect(await opened(true)).toEqual([true]);
+  } finally {
+    await Promise.all([main.drop(), other.drop()]);
   }
 });

@@ -88,7 +88,7 @@ export function rebuildCommand(
             assigns
               ? assignPlaces(installation, request, progress)
               : alone(installation.store, () => rebuild(installation, request, progress)),
-          { placesAreChecked: !assigns, migrates: true },
+          { placesAreChecked: !assigns, migrates: true, movesFeed: assigns },
         ),
       );
       for (const line of flags.json === true ? [reportJson(report)] : reportLines(report)) context.print(line);

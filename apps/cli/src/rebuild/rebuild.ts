@@ -63,7 +63,7 @@ export async function rebuild(
   progress: Progress,
 ): Promise<RebuildReport> {
   const reports: RebuildReport[] = [];
-  // The records may just have been restored. This comes before endpoints are disabled, which replaces their versions.
+  // The records may just have been restored.
   if (request.fromEmpty) await new EndpointVersions(installation.store).removeAdded();
   for (const part of partsOf(installation, request)) {
     reports.push(await rebuildPart(installation, { ...request, projections: part.projections }, part, progress));

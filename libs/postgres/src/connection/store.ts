@@ -162,8 +162,8 @@ const NO_REPLICAS: ReplicaOptions = {
 /** The schema is older than this code, and another process has to migrate it. */
 export class SchemaBehindError extends OperatorError {
   override readonly name = 'SchemaBehindError';
-  constructor(pending: readonly string[]) {
-    super(`the schema lacks ${pending.join(', ')}: run gapless migrate`);
+  constructor(name: string, pending: readonly string[]) {
+    super(`the schema of ${name} lacks ${pending.join(', ')}: run gapless migrate`);
   }
 }
 
@@ -581,7 +581,7 @@ export class Store {
       return;
     }
     const pending = await this.pendingMigrations();
-    if (pending.length > 0) throw new SchemaBehindError(pending);
+    if (pending.length > 0) throw new SchemaBehindError(databaseName(this.databaseUrl), pending);
   }
 
   /** Uses own connections without a time limit, because migrations can take long. */

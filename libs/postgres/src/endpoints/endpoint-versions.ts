@@ -136,12 +136,16 @@ export class EndpointVersions {
 
   /**
    * Removes the versions that the trigger added while a backup was restored. `pg_restore` fills `endpoints` before this
-   * table, so each restored endpoint has its present configuration a second time, as that of its creation.
+   * table, so each restored endpoint has its present configuration a second time, as that of its creation. Both rows end
+   * together if the endpoint changes before this.
    */
   async removeAdded(): Promise<void> {
     await this.store.query(
       `delete from endpoint_versions added using endpoint_versions kept
-       where added.replaced_at is null and kept.replaced_at is null and kept.endpoint_id = added.endpoint_id
+       where kept.endpoint_id = added.endpoint_id
+         and coalesce(kept.replaced_at, 'infinity') = coalesce(added.replaced_at, 'infinity')
+         -- A deletion, or a change in the millisecond of the next one, ends together with the version before it, too.
+         and kept.changed_at < coalesce(kept.replaced_at, 'infinity')
          and (kept.changed_at, kept.position, kept.id) > (added.changed_at, added.position, added.id)`,
     );
   }

@@ -219,6 +219,62 @@ describe('an oldest day with many events past retention', () => {
     expect((await reader.bounds(orgId, whenServedFromSecond(195))).oldestSeq).toBe(1_950);
   });
 
+  describe('of which nothing is served', () => {
+    const EVENTS = 3_000;
+    const nothing = { seqs: [], oldest: EVENTS + 1, next: null };
+    const setHead = (seq: number) =>
+      store.query(
+        `insert into org_heads (org_id, last_seq) values ($1, $2)
+         on conflict (org_id) do update set last_seq = excluded.last_seq`,
+        [orgId, seq],
+      );
+    const add = async (seq: number, second: number) => {
+      await store.query(`insert into events values ($1, $2, $3, $4, 'ticket.created', null, '{}')`, [
+        orgId,
+        seq,
+        new Date(FIRST_DAY_MS + second * 1_000),
+        idOf(seq),
+      ]);
+      await setHead(seq);
+    };
+
+    beforeEach(async () => {
+      await append(EVENTS, `n * interval '0.01 s'`);
+      await setHead(EVENTS);
+    });
+
+    it('is searched once a minute, and new events are found', async () => {
+      const asked = jest.spyOn(Store.prototype, 'preparedForOrg');
+      const searches = () => asked.mock.calls.filter(([, name]) => name === 'feed-least-seq').length;
+      try {
+        for (const second of [100, 101, 102]) expect(await read(0, whenServedFromSecond(second))).toEqual(nothing);
+        expect(await reader.bounds(orgId, whenServedFromSecond(103))).toEqual({
+          headSeq: EVENTS,
+          oldestSeq: EVENTS + 1,
+        });
+        expect(searches()).toBe(1);
+        await add(EVENTS + 1, 150);
+        const found = { seqs: [EVENTS + 1], oldest: EVENTS + 1, next: null };
+        expect(await read(0, whenServedFromSecond(104))).toEqual(found);
+        expect(searches()).toBe(1);
+        expect(await read(0, whenServedFromSecond(160))).toEqual({ ...nothing, oldest: EVENTS + 2 });
+        expect(searches()).toBe(2);
+      } finally {
+        asked.mockRestore();
+      }
+    });
+
+    it('is searched again at once if the feed is being rebuilt', async () => {
+      expect(await read(0, whenServedFromSecond(100))).toEqual(nothing);
+      for (const table of ['events', 'org_heads', 'feed_days']) {
+        await store.query(`delete from ${table} where org_id = $1`, [orgId]);
+      }
+      expect(await read(0, whenServedFromSecond(101))).toEqual({ seqs: [], oldest: 0, next: null });
+      await add(1, 150);
+      expect(await read(0, whenServedFromSecond(102))).toEqual({ seqs: [1], oldest: 1, next: null });
+    });
+  });
+
   it('is searched once for reads that come together', async () => {
     await append(10, `n * interval '1 s'`);
     const asked = jest.spyOn(Store.prototype, 'preparedForOrg');

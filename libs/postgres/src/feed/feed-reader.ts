@@ -64,8 +64,8 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 
 const DAY_MS = 86_400_000;
 
-/** How many orgs' oldest seqs are remembered. */
-const REMEMBERED_ORGS = 10_000;
+/** How many orgs' oldest seqs are remembered. Each takes about 150 bytes. */
+const REMEMBERED_ORGS = 50_000;
 /** How long reads go on from the seq of the last one. Then one searches for older events, which a rebuild may bring back. */
 const REMEMBERED_MS = 60_000;
 /** How far the clock of a broker may go back. If it goes further, events before that may leave the feed so much earlier. */
@@ -273,7 +273,7 @@ export class FeedReader {
     if (row === undefined) throw new Error('an aggregate without a row');
     const headSeq = seqFromText(row.head ?? '0');
     this.#noteHead(orgId, headSeq);
-    this.#remember(orgId, least, row.oldest);
+    this.#remember(orgId, least, row.oldest, headSeq);
     return new FeedPage({
       count: row.served,
       nextSeq: row.last !== null && row.found > row.served ? nextOf(seqFromText(row.last), isDescending) : null,
@@ -363,7 +363,7 @@ export class FeedReader {
       [orgId, from, least.seq],
     );
     const headSeq = seqFromText(row?.head ?? '0');
-    this.#remember(orgId, least, row?.oldest ?? null);
+    this.#remember(orgId, least, row?.oldest ?? null, headSeq);
     return { headSeq, oldestSeq: oldestOf(row?.oldest ?? null, headSeq) };
   }
 
@@ -389,13 +389,14 @@ export class FeedReader {
     return { seq: seqFromText(row?.seq ?? '0'), searchedMs: fromMs };
   }
 
-  #remember(orgId: OrgId, { seq, searchedMs }: LeastSeq, oldest: string | null): void {
+  #remember(orgId: OrgId, { seq, searchedMs }: LeastSeq, oldest: string | null, headSeq: Seq): void {
     // Another read may have searched meanwhile.
     if ((this.#least.get(orgId)?.searchedMs ?? 0) > searchedMs) return;
     this.#least.delete(orgId);
-    // All events are past retention, or the feed is being rebuilt.
-    if (oldest === null && seq !== SEQ_NONE) return;
-    this.#least.set(orgId, { seq: oldest === null ? SEQ_NONE : seqFromText(oldest), searchedMs });
+    // The feed is being rebuilt: events from before that seq come back.
+    if (oldest === null && headSeq < seq) return;
+    // If all events are past retention, those that come next are after the head, so after that seq.
+    this.#least.set(orgId, { seq: oldest === null ? seq : seqFromText(oldest), searchedMs });
     forgetOldest(this.#least);
   }
 

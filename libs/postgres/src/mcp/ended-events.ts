@@ -8,7 +8,7 @@ const SUBSCRIPTIONS_AT_ONCE = 500;
 
 /** Subscriptions that are delivered to, with nothing to catch up. In any order, so that none waits for others. */
 const CAUGHT_UP = `
-  select m.org_id, m.endpoint_id, m.watermark_seq
+  select m.org_id, m.endpoint_id, m.watermark_seq, m.catch_up_offset
   from mcp_subscriptions m
   join endpoints e on e.id = m.endpoint_id and e.is_active
   left join api_keys k on k.id = m.key_id
@@ -48,13 +48,17 @@ interface CaughtUp {
   readonly org_id: OrgId;
   readonly endpoint_id: EndpointId;
   readonly watermark_seq: string;
+  /** A later catch-up usually has a greater one. The driver returns a `bigint` as text. */
+  readonly catch_up_offset: string | null;
 }
 
 /** A run of a delivery that ended with its subscription. */
 interface EndedRun {
   readonly name: string;
-  /** When it was first found, milliseconds of the monotonic clock. */
-  readonly sinceMs: number;
+  /** When it was found after the latest catch-up, milliseconds of the monotonic clock. */
+  sinceMs: number;
+  /** That of the latest catch-up. */
+  catchUpOffset: string | null;
   isCaughtUpAgain: boolean;
 }
 
@@ -69,19 +73,29 @@ export class EndedEvents {
   constructor(private readonly store: Store) {}
 
   /**
-   * Lets these subscriptions be caught up again, once for each run that ended.
+   * Lets these subscriptions be caught up again, once for each run that ended. Processes take turns: each one waits after
+   * the catch-up of another one, too.
    * @param afterMs how long it waits after it has found one: the run that follows may have begun, and not be stored yet
    * @returns the number of subscriptions
    */
   async catchUpAgain(afterMs: number): Promise<number> {
     const looked = await this.store.query<CaughtUp>(CAUGHT_UP);
     const ended = await this.#ended(looked);
-    for (const { endpoint_id: id } of looked) if (!ended.has(id)) this.#found.delete(id);
     const nowMs = performance.now();
     const again = new Map<EndpointId, EndedRun>();
-    for (const [id, name] of ended) {
+    for (const { endpoint_id: id, catch_up_offset: catchUpOffset } of looked) {
+      const name = ended.get(id);
+      if (name === undefined) {
+        this.#found.delete(id);
+        continue;
+      }
       const known = this.#found.get(id);
-      const run = known?.name === name ? known : { name, sinceMs: nowMs, isCaughtUpAgain: false };
+      const run = known?.name === name ? known : { name, sinceMs: nowMs, catchUpOffset, isCaughtUpAgain: false };
+      // It was caught up meanwhile.
+      if (run.catchUpOffset !== catchUpOffset) {
+        run.sinceMs = nowMs;
+        run.catchUpOffset = catchUpOffset;
+      }
       this.#found.set(id, run);
       if (!run.isCaughtUpAgain && nowMs - run.sinceMs >= afterMs) again.set(id, run);
     }

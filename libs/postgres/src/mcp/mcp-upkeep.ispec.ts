@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { EndpointId, OrgId, Seq } from '#libs/domain';
 import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -233,6 +233,31 @@ describe('an event whose delivery ended with a suspension', () => {
     expect(await upkeep.catchUpAgain(0)).toBe(0);
     await store.query('update api_keys set revoked_at = null');
     expect(await upkeep.catchUpAgain(0)).toBe(1);
+  });
+
+  it('is caught up again by one of several processes, and the others wait after that', async () => {
+    await aCaughtUpSubscription();
+    await becomes(0, 'failed', 'endpoint_disabled');
+    const [one, other] = [upkeep, new McpUpkeep(store, CIPHER, new CelFilters())];
+    const counts = async () => [await one.catchUpAgain(60_000), await other.catchUpAgain(60_000)];
+    let nowMs = 1_000_000;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    try {
+      expect(await counts()).toEqual([0, 0]);
+      nowMs += 60_000;
+      expect(await one.catchUpAgain(60_000)).toBe(1);
+      // Caught up, but the projector has not stored the next run.
+      await store.query(`update mcp_subscriptions set caught_up_seq = $1, catch_up_offset = 2, catch_up_to_seq = $1`, [
+        DAYS,
+      ]);
+      expect(await counts()).toEqual([0, 0]);
+      nowMs += 59_999;
+      expect(await counts()).toEqual([0, 0]);
+      nowMs += 1;
+      expect(await counts()).toEqual([0, 1]);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('is not sent again if its attempts were used up', async () => {
