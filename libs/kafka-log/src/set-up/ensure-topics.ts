@@ -66,6 +66,8 @@ export interface EnsureTopicsOptions extends WaitForTopics {
 /** How often, and at which interval, altered settings are read until they show. */
 const ALTERED_LOOKS = 50;
 const ALTERED_LOOK_MS = 200;
+/** The same after a refusal. Some topics may be altered all the same, and the others never will be. */
+const REFUSED_LOOKS = 3;
 
 /**
  * Creates missing topics and checks all. The replication factor is the broker's default. It repeats each step while the
@@ -91,9 +93,11 @@ export async function ensureTopics(
       plans.map((plan) => plan.topic),
     );
   let { topics, brokers } = await step('the settings of the topics', find);
-  if (await step('topics to be altered', () => alterFromNowOn(admin, plans, topics))) {
+  const outcome = await step('topics to be altered', () => alterFromNowOn(admin, plans, topics));
+  if (outcome !== 'fits') {
     // A broker shows an altered setting only after it has read that itself.
-    for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isToAlter(plan, topics)); look++) {
+    const looks = outcome === 'altered' ? ALTERED_LOOKS : REFUSED_LOOKS;
+    for (let look = 0; look < looks && plans.some((plan) => isToAlter(plan, topics)); look++) {
       if (look > 0) await delay(ALTERED_LOOK_MS);
       ({ topics, brokers } = await step('the settings of the topics', find));
     }
