@@ -17,6 +17,7 @@ import {
   TIMESTAMP_TYPE,
   type FoundTopic,
 } from './judge-topic.js';
+import { topicBounds } from '../reading/log-positions.js';
 import type { TopicPlan } from '../topics/topics.js';
 
 /** A topic does not match the settings. An operator must decide which of the two is right. */
@@ -192,7 +193,10 @@ async function create(
     }),
   );
   // A broker refuses requests until it knows that it is the leader, shortly after its election.
-  for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
+  for (const { topic } of missing) {
+    // Reading all bounds fails while one partition has no leader.
+    await step(`the leaders of ${topic}`, async () => [...topicBounds(topic, await admin.fetchTopicOffsets(topic))]);
+  }
   // The brokers' default is 1, and a topic's number of replicas is known only after its creation.
   await step('the new topics to be set up', () => alterTopics(admin, missing, 'min.insync.replicas'));
 }
