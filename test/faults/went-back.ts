@@ -4,7 +4,7 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { withStore } from '../bench/system/bench-store.js';
 import { runCommand } from '../support/command.js';
 import { eventually } from '../support/infrastructure/eventually.js';
-import { readTopic } from '../support/log-reader.js';
+import { offsetsOf, readTopic } from '../support/log-reader.js';
 import type { World } from './world.js';
 
 /** What the other partitions have to go on with while one is stopped. */
@@ -26,7 +26,7 @@ export async function withAdmin<T>(world: World, act: (admin: Admin) => Promise<
 /** The end of each partition of the topic, by partition. */
 export async function endsOf(world: World, topic: string): Promise<readonly number[]> {
   // A broker that has just started does not know yet what it leads.
-  const offsets = await eventually(() => withAdmin(world, (admin) => admin.fetchTopicOffsets(topic)), {
+  const offsets = await eventually(() => withAdmin(world, (admin) => offsetsOf(admin, topic)), {
     timeoutMs: LEADS_WITHIN_MS,
   });
   return offsets.toSorted((a, b) => a.partition - b.partition).map(({ high }) => Number(high));

@@ -1,6 +1,7 @@
 import type { Admin, ITopicConfig } from 'kafkajs';
 import { ensureTopics, type KafkaConnection, type TopicPlan } from '#libs/kafka-log';
 import { eventually } from './infrastructure/eventually.js';
+import { offsetsOf } from './log-reader.js';
 
 /** Makes the topics and waits until they take records. */
 export async function makeTopics(connection: KafkaConnection, plans: readonly TopicPlan[]): Promise<void> {
@@ -19,5 +20,5 @@ export async function makePlainTopics(admin: Admin, topics: readonly ITopicConfi
 
 /** For a moment after it made a topic, a broker does not know yet that it leads it. */
 async function untilLed(admin: Admin, topics: readonly { readonly topic: string }[]): Promise<void> {
-  for (const { topic } of topics) await eventually(() => admin.fetchTopicOffsets(topic));
+  for (const { topic } of topics) await eventually(() => offsetsOf(admin, topic));
 }

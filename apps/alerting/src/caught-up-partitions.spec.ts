@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
-import type { LogPositions, TopicNames } from '#libs/kafka-log';
+import type { Admin } from 'kafkajs';
+import { LogPositions, type TopicNames } from '#libs/kafka-log';
 import type { ChatQueueProjection } from '#libs/postgres';
 import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { FoldedInbox } from './folded-inbox.js';
@@ -45,4 +46,29 @@ it('leaves out a partition that lags by more, as often as it is asked', async ()
   const caughtUp = found(5_000, 10_000);
   expect(await yielded(caughtUp.find(undefined, 200))).toEqual([0]);
   expect(await yielded(caughtUp.find(undefined, 200))).toEqual([0]);
+});
+
+it('leaves out partitions that have no leader in the inbox or in the log', async () => {
+  const offsetsOf = (partition: number) => ({ partition, low: '0', high: '5', offset: '5' });
+  const admin = {
+    // kafkajs has no offsets of a partition without a leader.
+    fetchTopicOffsets: (topic: string) =>
+      Promise.resolve(
+        [0, 1, 2].map((partition) =>
+          partition === (topic === TOPICS.inbox ? 1 : 2) ? { partition } : offsetsOf(partition),
+        ),
+      ),
+    fetchOffsets: () => Promise.resolve([{ topic: TOPICS.inbox, partitions: [0, 1, 2].map(offsetsOf) }]),
+  } as unknown as Admin;
+  const read = new Map([0, 1, 2].map((partition) => [partition, 5]));
+  const caughtUp = new CaughtUpPartitions({
+    positions: new LogPositions({ withAdmin: (ask) => ask(admin) }),
+    projection: { foldedUpTo: () => Promise.resolve(read) } as unknown as ChatQueueProjection,
+    folded: new FoldedInbox(),
+    topics: TOPICS,
+    sequencerGroup: 'sequencer',
+    patienceMs: 200,
+    signal: new AbortController().signal,
+  });
+  expect(await yielded(caughtUp.find())).toEqual([0]);
 });

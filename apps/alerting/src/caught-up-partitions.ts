@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ChatQueueProjection } from '#libs/postgres';
-import type { LogPositions, Positions, TopicNames } from '#libs/kafka-log';
+import { hasLeader, type LogPositions, type Positions, type TopicNames } from '#libs/kafka-log';
 import type { FoldedInbox } from './folded-inbox.js';
 
 const LOOK_EVERY_MS = 100;
@@ -33,7 +33,8 @@ export class CaughtUpPartitions {
   constructor(private readonly use: CaughtUpDependencies) {}
 
   /**
-   * Yields each partition once, when it is caught up. Partitions that lag for longer than `patienceMs` are left out.
+   * Yields each partition once, when it is caught up. Partitions that lag for longer than `patienceMs`, or have no
+   * leader, are left out.
    * @param among the partitions to look at; all by default
    * @throws when Kafka or Postgres cannot be reached: then the state of the remaining partitions is unknown
    */
@@ -42,7 +43,9 @@ export class CaughtUpPartitions {
     const deadline = performance.now() + patienceMs;
     const inboxEnds = await positions.ends(topics.inbox);
     const logEnds = new Map<number, number>();
-    const open = new Set([...inboxEnds.keys()].filter((partition) => among?.has(partition) ?? true));
+    const open = new Set(
+      [...inboxEnds.keys()].filter((partition) => hasLeader(inboxEnds, partition) && (among?.has(partition) ?? true)),
+    );
     // Where this process folds, the log itself soon shows what is sequenced.
     let askMs = LOOK_EVERY_MS;
     let askAt = [...open].every((partition) => folded.knows(partition)) ? performance.now() + LOOK_EVERY_MS : 0;
@@ -81,6 +84,8 @@ export class CaughtUpPartitions {
     const sequenced = unknown.filter((partition) => isReadTo(inboxEnds.get(partition), committed, partition));
     if (sequenced.length === 0) return;
     const ends = await this.use.positions.ends(this.use.topics.log);
-    for (const partition of sequenced) logEnds.set(partition, ends.get(partition) ?? 0);
+    for (const partition of sequenced) {
+      if (hasLeader(ends, partition)) logEnds.set(partition, ends.get(partition) ?? 0);
+    }
   }
 }

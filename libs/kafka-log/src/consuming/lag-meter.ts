@@ -3,12 +3,9 @@ import type { Clock } from '#libs/domain';
 import type { BatchConsumer } from './batch-consumer.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import type { Lag } from './partitions/partition-progress.js';
+import { hasLeader } from '../reading/known-values.js';
+import { topicBounds, type PartitionBounds } from '../reading/log-positions.js';
 import { topicRole } from '../topics/topics.js';
-
-interface Bounds {
-  readonly start: number;
-  readonly end: number;
-}
 
 /** Measures the lag of this process' consumers on each call. */
 export class LagMeter {
@@ -22,7 +19,9 @@ export class LagMeter {
     await this.connection.withAdmin(async (admin) => {
       const topics = [...new Set(this.consumers.flatMap((consumer) => consumer.topics))];
       const bounds = new Map(
-        await Promise.all(topics.map(async (topic) => [topic, await boundsOf(admin, topic)] as const)),
+        await Promise.all(
+          topics.map(async (topic) => [topic, topicBounds(topic, await admin.fetchTopicOffsets(topic))] as const),
+        ),
       );
       for (const consumer of this.consumers) await this.#measure(consumer, bounds, admin);
     });
@@ -30,7 +29,7 @@ export class LagMeter {
 
   async #measure(
     consumer: BatchConsumer,
-    bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
+    bounds: ReadonlyMap<string, ReadonlyMap<number, PartitionBounds>>,
     admin: Admin,
   ): Promise<void> {
     await consumer.learnPlaces(admin);
@@ -38,9 +37,12 @@ export class LagMeter {
     for (const topic of consumer.topics) {
       const lags: Lag[] = [];
       for (const [partition, progress] of consumer.assignedOf(topic)) {
-        const { start, end } = bounds.get(topic)?.get(partition) ?? { start: 0, end: 0 };
-        if (end > start) progress.arrived(end - 1, nowMs);
-        lags.push(progress.lag(start, end, nowMs));
+        const ofTopic = bounds.get(topic);
+        // `gapless_partitions_failing` counts a partition without a leader.
+        if (ofTopic === undefined || !hasLeader(ofTopic, partition)) continue;
+        const { begin, end } = ofTopic.get(partition) ?? { begin: 0, end: 0 };
+        if (end > begin) progress.arrived(end - 1, nowMs);
+        lags.push(progress.lag(begin, end, nowMs));
       }
       const labels = { group: consumer.group, topic: topicRole(topic) };
       const records = lags.reduce((sum, lag) => sum + lag.records, 0);
@@ -49,9 +51,4 @@ export class LagMeter {
       this.connection.metrics.set('gapless_consumer_lag_seconds', labels, seconds);
     }
   }
-}
-
-async function boundsOf(admin: Admin, topic: string): Promise<ReadonlyMap<number, Bounds>> {
-  const offsets = await admin.fetchTopicOffsets(topic);
-  return new Map(offsets.map(({ partition, low, high }) => [partition, { start: Number(low), end: Number(high) }]));
 }

@@ -1,4 +1,5 @@
 import type { FetchedMessage } from './fetch-response.js';
+import type { BrokerPool } from './partition-errors/leaderless-partitions.js';
 import { methodsOfKafkajs } from './patching/patch.js';
 
 /** kafkajs' batch of one partition, as it was fetched. */
@@ -16,14 +17,16 @@ export interface ConsumerGroup {
   readonly memberId: string | null;
   readonly assigners: readonly object[];
   /** Decides where kafkajs fetches; each assignment has its own. */
-  readonly offsetManager: unknown;
+  readonly offsetManager: { nextOffset(topic: string, partition: number): { toString(): string } };
   readonly seekOffset: { clear(): void };
-  readonly cluster: { refreshMetadata(): Promise<void> };
+  readonly cluster: { readonly brokerPool: BrokerPool; refreshMetadata(): Promise<void> };
   readonly retrier: (act: (bail: (error: unknown) => void) => Promise<void>) => Promise<void>;
   maxWaitTime: number;
   minBytes: number;
   heartbeat(o: { readonly interval: number }): Promise<void>;
   paused(): readonly unknown[];
+  isPaused(topic: string, partition: number): boolean;
+  assigned(): readonly { readonly topic: string; readonly partitions: readonly number[] }[];
   joinAndSync(): Promise<void>;
   /** Returns a batch for each partition, empty or not. */
   fetch(nodeId: string): Promise<readonly FetchedBatch[]>;

@@ -4,6 +4,7 @@ import { finishConnecting } from './finish-connecting.js';
 import { askForCluster } from './one-cluster.js';
 import { replaceReset } from './out-of-range.js';
 import { keepFailedFetchesApart } from './partition-errors/failed-fetches.js';
+import { keepLeaderlessPartitions } from './partition-errors/leaderless-partitions.js';
 import { fetchLessWhenQuiet } from './quiet-fetches.js';
 import { replaceCodec } from './replace-codec.js';
 import { timeOutTogether } from './request-timeouts.js';
@@ -12,6 +13,7 @@ import { stillQueues } from './still-queues.js';
 /** In this order: a patch wraps what an earlier one has made of a method. */
 const PATCHES: readonly (() => void)[] = [
   replaceCodec,
+  keepLeaderlessPartitions,
   replaceReset,
   commitOnce,
   announceJoins,

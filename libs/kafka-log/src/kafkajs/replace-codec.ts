@@ -2,25 +2,10 @@ import { systemClock } from '#libs/domain';
 import { errorsAsMessages } from './partition-errors/failed-fetches.js';
 import { decodeFetch, type DecodeRecords } from './fetch-response.js';
 import { noteStableOffset } from './open-transactions.js';
+import { replaceExchange, type Encoder, type RequestDefinition } from './patching/exchanges.js';
 import { requireKafkajs } from './patching/patch.js';
 import { encodeProduce, type ProduceRequest } from './produce-request.js';
 import { allowRefusals } from './partition-errors/refused-records.js';
-
-/** kafkajs' encoder of requests. */
-interface Encoder {
-  buf: Buffer;
-  offset: number;
-}
-
-/** kafkajs' encoder and decoder of one version of a request. */
-interface Exchange {
-  readonly request: { encode(): Promise<Encoder> };
-  readonly response: {
-    decode(bytes: Buffer): Promise<unknown>;
-    /** @throws the error of a partition, if one has an error code */
-    parse(response: unknown): Promise<unknown>;
-  };
-}
 
 /** The content of a Fetch request. */
 interface FetchRequest {
@@ -28,10 +13,6 @@ interface FetchRequest {
     readonly topic: string;
     readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[];
   }[];
-}
-
-interface RequestDefinition<Arguments> {
-  protocol(wanted: { readonly version: number }): (args: Arguments) => Exchange;
 }
 
 /** The first version with batches of magic 2. kafkajs' later versions write the same request. */
@@ -53,7 +34,7 @@ export function replaceCodec(): void {
   ) => ReturnType<DecodeRecords>;
   const decodeRecords: DecodeRecords = (sized) => decodeMessages(new DecoderOfKafkajs(sized));
 
-  replace(produce, ({ version }, args, exchange) => {
+  replaceExchange(produce, ({ version }, args, exchange) => {
     if (version < PRODUCE_VERSION) return exchange;
     const { request, response } = exchange;
     const encode = async (): Promise<Encoder> => {
@@ -64,7 +45,7 @@ export function replaceCodec(): void {
     const parse = allowRefusals(args, (answer) => response.parse(answer));
     return { request: { ...request, encode }, response: { ...response, parse } };
   });
-  replace(fetch, ({ version }, { topics }, exchange) => {
+  replaceExchange(fetch, ({ version }, { topics }, exchange) => {
     if (version !== FETCH_VERSION) return exchange;
     const { response } = exchange;
     const fetchOffsetOf = (topic: string, partition: number) =>
@@ -83,15 +64,4 @@ export function replaceCodec(): void {
     };
     return { ...exchange, response: { ...response, decode } };
   });
-}
-
-function replace<Arguments>(
-  definition: RequestDefinition<Arguments>,
-  change: (wanted: { readonly version: number }, args: Arguments, exchange: Exchange) => Exchange,
-): void {
-  const protocol = definition.protocol.bind(definition);
-  definition.protocol = (wanted) => {
-    const make = protocol(wanted);
-    return (args) => change(wanted, args, make(args));
-  };
 }

@@ -15,6 +15,10 @@ let committed: Position | undefined;
 /** The first offset of the partition, and the one after its last. */
 let begin: number;
 let end: number;
+/** Whether partition 0 has a leader. */
+let isLed: boolean;
+/** How often the guard asked for the offsets. */
+let looks: number;
 /** How many connections to brokers broke. */
 let interruptions: number;
 let metrics: Metrics;
@@ -27,6 +31,7 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
   movedTo = moved;
   holds = [];
   [begin, interruptions, metrics] = [0, 0, new Metrics()];
+  [isLed, looks] = [true, 0];
   const logger = createLogger('silent', 'test');
   health = new HealthBoard();
   const connection = {
@@ -34,10 +39,15 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
     get interruptions() {
       return interruptions;
     },
-    withAdmin: () =>
-      isAway()
-        ? Promise.reject(new Error('Kafka is away'))
-        : Promise.resolve([{ partition: 0, low: String(begin), high: String(end), offset: String(end) }]),
+    withAdmin: () => {
+      looks++;
+      if (isAway()) return Promise.reject(new Error('Kafka is away'));
+      const offsets = { low: String(begin), high: String(end), offset: String(end) };
+      return Promise.resolve([
+        { partition: 0, ...(isLed ? offsets : {}) },
+        { partition: 1, ...offsets },
+      ]);
+    },
   } as unknown as KafkaConnection;
   return new PositionGuard({
     connection,
@@ -46,7 +56,8 @@ function aGuard(isAway = () => false, startsAtSource = false): PositionGuard {
     logger,
     health,
     stopped: new StoppedPartitions({ groupId: 'gapless-sequencer', group: 'sequencer' }, metrics, logger, health),
-    source: () => Promise.resolve(new Map(committed === undefined ? [] : [[0, committed] as const])),
+    source: (_topic, partitions) =>
+      Promise.resolve(new Map(partitions.flatMap((of) => (committed === undefined ? [] : [[of, committed] as const])))),
     hold: (_topic, _partition, isHeld) => {
       holds.push(isHeld);
     },
@@ -128,6 +139,30 @@ describe('PositionGuard', () => {
       await guard.stop();
     },
   );
+
+  it('admits the other partitions while one has no leader, and checks it once it has one', async () => {
+    jest.useFakeTimers();
+    [committed, end] = [COMMITTED, 9];
+    const guard = aGuard();
+    isLed = false;
+    guard.assigned({ [TOPIC]: [0, 1] });
+    expect(await guard.admits(TOPIC, 1)).toBe('admitted');
+    let isSettled = false;
+    const admission = guard.admits(TOPIC, 0).finally(() => (isSettled = true));
+    const looksOfCheck = looks;
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(looks).toBe(looksOfCheck);
+    guard.tick();
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(looks).toBe(2 * looksOfCheck);
+    expect(isSettled).toBe(false);
+    [isLed, end] = [true, 3];
+    guard.tick();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(await admission).toBe('held');
+    expect(await guard.admits(TOPIC, 1)).toBe('admitted');
+    await guard.stop();
+  });
 
   it('stays at the committed position', async () => {
     [committed, end] = [COMMITTED, 9];

@@ -4,6 +4,7 @@ import { backOffMs, type HealthBoard, type Logger } from '#libs/runtime';
 import { anchorOf, anchorText } from '../reading/anchor.js';
 import { checkPositions, type CheckedPosition } from './check-positions.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { hasLeader } from '../reading/known-values.js';
 import type { PositionSource } from './position-sources.js';
 import type { StoredRecord } from '../records/record.js';
 import type { StoppedPartitions } from './stopped-partitions.js';
@@ -59,6 +60,8 @@ interface Standing {
   asked: number | null;
   /** Whether the last check moved the partition to its source's position. */
   isMoved: boolean;
+  /** Whether the last check found no leader, so that the partition could not be checked. */
+  isLeaderless: boolean;
   settled: Settlement;
 }
 
@@ -124,6 +127,7 @@ export class PositionGuard {
           state: 'unchecked',
           asked: null,
           isMoved: false,
+          isLeaderless: false,
           settled: aSettlement(),
         });
       }
@@ -152,11 +156,16 @@ export class PositionGuard {
     await this.#checking;
   }
 
-  /** Checks after broken connections without records, and checks again whether stopped partitions are restored. */
+  /**
+   * Checks after broken connections without records, checks again whether stopped partitions are restored, and checks
+   * partitions that had no leader.
+   */
   tick(): void {
     this.#noticeInterruptions();
-    const isStopped = [...this.#standings.values()].some(({ state }) => state === 'stopped');
+    const standings = [...this.#standings.values()];
+    const isStopped = standings.some(({ state }) => state === 'stopped');
     if (isStopped && performance.now() - this.#lookedAt > LOOK_AGAIN_MS) void this.#check();
+    if (standings.some(({ state, isLeaderless }) => state === 'unchecked' && isLeaderless)) void this.#check();
     if (this.use.startsAtSource && performance.now() - this.#askedSourceAt > ASK_SOURCE_MS) void this.#askSource();
   }
 
@@ -228,6 +237,7 @@ export class PositionGuard {
       if (standing.state === 'unchecked') continue;
       standing.state = 'unchecked';
       standing.isMoved = false;
+      standing.isLeaderless = false;
       standing.settled = aSettlement();
     }
     void this.#check();
@@ -297,8 +307,9 @@ export class PositionGuard {
     await delay(waitMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
+  /** Without those that have no leader: the others need not wait for it. */
   #unchecked(): readonly Standing[] {
-    return [...this.#standings.values()].filter(({ state }) => state === 'unchecked');
+    return [...this.#standings.values()].filter(({ state, isLeaderless }) => state === 'unchecked' && !isLeaderless);
   }
 
   async #checkOnce(): Promise<void> {
@@ -310,14 +321,20 @@ export class PositionGuard {
       const positions = await this.#positionsOf(topic, standings);
       let checked = await checkPositions(this.use.connection, topic, positions);
       const isNews = standings.some(
-        ({ partition, state }) => state === 'unchecked' && checked.get(partition)?.verdict.kind === 'went back',
+        ({ partition, state }) =>
+          state === 'unchecked' &&
+          hasLeader(checked, partition) &&
+          checked.get(partition)?.verdict.kind === 'went back',
       );
       if (isNews) {
         await this.#rest(CONFIRM_AFTER_MS);
         checked = await checkPositions(this.use.connection, topic, positions);
       }
       if (generation !== this.#generation) return;
-      for (const standing of standings) this.#settle(standing, checked.get(standing.partition));
+      for (const standing of standings) {
+        standing.isLeaderless = !hasLeader(checked, standing.partition);
+        if (!standing.isLeaderless) this.#settle(standing, checked.get(standing.partition));
+      }
     }
   }
 

@@ -1,7 +1,8 @@
-import { CompressionTypes, type Producer } from 'kafkajs';
+import { CompressionTypes, type ICustomPartitioner, type Producer } from 'kafkajs';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { measureProduce } from '../connection/measure-produce.js';
 import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
+import { leaderlessOf, noLeaderError } from '../kafkajs/partition-errors/leaderless-partitions.js';
 import { toMessage, type NewRecord } from '../records/record.js';
 
 /**
@@ -10,6 +11,8 @@ import { toMessage, type NewRecord } from '../records/record.js';
  */
 export class PartitionWriter {
   #producer: Promise<Producer> | null = null;
+  /** The partitions of each topic, as of its last request. */
+  readonly #topics = new Map<string, Parameters<ReturnType<ICustomPartitioner>>[0]['partitionMetadata']>();
 
   constructor(private readonly connection: KafkaConnection) {}
 
@@ -31,6 +34,8 @@ export class PartitionWriter {
     return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
       const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
       if (written !== undefined) return Number(written.baseOffset ?? -1);
+      // kafkajs looks for the leader by itself.
+      if (leaderlessOf(this.#topics.get(topic) ?? []).includes(partition)) throw noLeaderError(topic, partition);
       // kafkajs silently sends nothing to a partition that its metadata lacks. A new producer reads the metadata again.
       await this.#discard();
       throw new Error(`not acknowledged: ${topic}/${partition}`);
@@ -50,7 +55,13 @@ export class PartitionWriter {
   async #connect(): Promise<Producer> {
     const producer = this.connection.kafka.producer({
       allowAutoTopicCreation: false,
-      createPartitioner: this.connection.partitioner,
+      createPartitioner: () => {
+        const place = this.connection.partitioner();
+        return (record) => {
+          this.#topics.set(record.topic, record.partitionMetadata);
+          return place(record);
+        };
+      },
       retry: { retries: 0 },
     });
     await producer.connect();

@@ -2,10 +2,13 @@ import { CompressionTypes, type ICustomPartitioner, type Message, type Producer,
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { measureProduce } from '../connection/measure-produce.js';
 import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
+import { leaderlessOf, noLeaderError } from '../kafkajs/partition-errors/leaderless-partitions.js';
 import { refusalOf } from '../kafkajs/partition-errors/refused-records.js';
 import { toMessage, type NewRecord } from '../records/record.js';
 import { stretchesOf } from '../records/stretches-of.js';
 import { REQUEST_BYTES } from '../topics/limits.js';
+
+type Partitions = Parameters<ReturnType<ICustomPartitioner>>[0]['partitionMetadata'];
 
 /** Why a partition has written none of the records that were sent to it. */
 export interface Refusal {
@@ -37,11 +40,15 @@ export class RecordSender {
   #producer: Producer | null = null;
   readonly #partitionOf: ReturnType<ICustomPartitioner>;
   /** The partitions of each topic, as of the last request. */
-  readonly #topics = new Map<string, Parameters<ReturnType<ICustomPartitioner>>[0]['partitionMetadata']>();
+  readonly #topics = new Map<string, Partitions>();
+  /** Those without a leader. */
+  readonly #leaderless = new Map<string, readonly number[]>();
   /** The partitions of the records under way. */
   readonly #places = new Set<string>();
   /** The partition of each message under way. */
   readonly #placed = new Map<Message, string>();
+  /** The partitions of the records under way to which kafkajs has sent nothing, because they have no leader. */
+  readonly #unsent = new Map<string, Refusal>();
 
   /** @param retries how often kafkajs retries a request that fails as a whole */
   constructor(
@@ -114,6 +121,7 @@ export class RecordSender {
       }
     } finally {
       this.#placed.clear();
+      this.#unsent.clear();
     }
     return refused;
   }
@@ -128,7 +136,7 @@ export class RecordSender {
     this.#places.clear();
     try {
       const written = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages });
-      const refusals = new Map<string, Refusal>();
+      const refusals = new Map(this.#unsent);
       for (const { topicName: topic, partition, errorCode } of written) {
         const error = refusalOf(errorCode);
         if (error === undefined) this.#places.delete(placeName(topic, partition));
@@ -160,12 +168,25 @@ export class RecordSender {
 
   #noting(place: ReturnType<ICustomPartitioner>): ReturnType<ICustomPartitioner> {
     return (record) => {
+      const { topic, partitionMetadata, message } = record;
       const partition = place(record);
-      const name = placeName(record.topic, partition);
-      this.#topics.set(record.topic, record.partitionMetadata);
+      const name = placeName(topic, partition);
+      if (this.#topics.get(topic) !== partitionMetadata) this.#noteLeaders(topic, partitionMetadata);
+      if (this.#leaderless.get(topic)?.includes(partition) !== true) this.#unsent.delete(name);
+      // Only before the first try: what has been sent once may have been written.
+      else if (!this.#placed.has(message) && !this.#unsent.has(name)) {
+        this.#unsent.set(name, { topic, partition, error: noLeaderError(topic, partition) });
+      }
       this.#places.add(name);
-      this.#placed.set(record.message, name);
+      this.#placed.set(message, name);
       return partition;
     };
+  }
+
+  #noteLeaders(topic: string, partitions: Partitions): void {
+    this.#topics.set(topic, partitions);
+    const leaderless = leaderlessOf(partitions);
+    if (leaderless.length > 0) this.#leaderless.set(topic, leaderless);
+    else this.#leaderless.delete(topic);
   }
 }

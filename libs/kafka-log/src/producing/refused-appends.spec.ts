@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Kafka, ProducerBatch, ProducerConfig } from 'kafkajs';
 import { createLogger } from '#libs/runtime';
 import { KafkaConnection } from '../connection/kafka-connection.js';
@@ -9,7 +9,10 @@ const TOPIC = 'topic';
 const NOT_ENOUGH_REPLICAS = 19;
 
 let refusing: Set<number>;
+let leaderless: Set<number>;
 let stored: string[][];
+/** Called before kafkajs repeats a request whose answer was lost; `null` if no answer is lost. */
+let whenLost: (() => void) | null;
 /** The partitions of each request. */
 let requests: number[][];
 let logged: string[];
@@ -18,36 +21,43 @@ let appender: Appender;
 /** A producer of kafkajs whose partitions refuse records as the test sets it. */
 function aProducer({ createPartitioner }: ProducerConfig) {
   const place = createPartitioner!();
-  const partitionMetadata = stored.map((_, partitionId) => ({
-    partitionErrorCode: 0,
-    partitionId,
-    leader: 0,
-    replicas: [0],
-    isr: [0],
-  }));
+  const send = ({ topicMessages = [] }: ProducerBatch) => {
+    const partitionMetadata = stored.map((_, partitionId) => ({
+      partitionErrorCode: 0,
+      partitionId,
+      leader: leaderless.has(partitionId) ? -1 : 0,
+      replicas: [0],
+      isr: [0],
+    }));
+    const places = new Set<number>();
+    for (const { topic, messages } of topicMessages) {
+      for (const message of messages) {
+        const partition = place({ topic, partitionMetadata, message });
+        if (leaderless.has(partition)) continue;
+        places.add(partition);
+        if (!refusing.has(partition)) stored[partition]?.push(String(message.value));
+      }
+    }
+    requests.push([...places]);
+    const errorCodeOf = (partition: number) => (refusing.has(partition) ? NOT_ENOUGH_REPLICAS : 0);
+    return [...places].map((partition) => ({ topicName: TOPIC, partition, errorCode: errorCodeOf(partition) }));
+  };
   return {
     connect: () => Promise.resolve(),
     disconnect: () => Promise.resolve(),
-    sendBatch: ({ topicMessages = [] }: ProducerBatch) => {
-      const places = new Set<number>();
-      for (const { topic, messages } of topicMessages) {
-        for (const message of messages) {
-          const partition = place({ topic, partitionMetadata, message });
-          places.add(partition);
-          if (!refusing.has(partition)) stored[partition]?.push(String(message.value));
-        }
-      }
-      requests.push([...places]);
-      const errorCodeOf = (partition: number) => (refusing.has(partition) ? NOT_ENOUGH_REPLICAS : 0);
-      return Promise.resolve(
-        [...places].map((partition) => ({ topicName: TOPIC, partition, errorCode: errorCodeOf(partition) })),
-      );
+    sendBatch: (batch: ProducerBatch) => {
+      const written = send(batch);
+      if (whenLost === null) return Promise.resolve(written);
+      whenLost();
+      return Promise.resolve(send(batch));
     },
   };
 }
 
 beforeEach(() => {
   refusing = new Set([1]);
+  leaderless = new Set();
+  whenLost = null;
   stored = [[], [], []];
   requests = [];
   const kafka = { producer: aProducer } as unknown as Kafka;
@@ -130,4 +140,32 @@ it('appends what others take before a partition takes the rest, in the order of 
   refusing.clear();
   await Promise.all([first, second]);
   expect(stored).toEqual([[], ['a', 'b'], ['b', 'c']]);
+});
+
+describe('a partition without a leader', () => {
+  beforeEach(() => {
+    refusing.clear();
+    leaderless.add(1);
+  });
+
+  it('is like one that refuses: the others go on at once, and it goes on once it has a leader', async () => {
+    const refused = append([1, 'refused'], [0, 'a']).catch((error: unknown) => error);
+    await append([0, 'b']);
+    expect(requests).toEqual([[0]]);
+    expect(stored).toEqual([['a', 'b'], [], []]);
+    expect(await refused).toMatchObject({ type: 'LEADER_NOT_AVAILABLE' });
+    const late = append([1, 'late']);
+    leaderless.clear();
+    await expect(late).resolves.toBeUndefined();
+    expect(stored).toEqual([['a', 'b'], ['late'], []]);
+    expect(logged).toEqual(['partition.refuses_records', 'partition.takes_records']);
+  });
+
+  it('is not asked again for records that a broker got before it lost its leader', async () => {
+    leaderless.clear();
+    whenLost = () => leaderless.add(1);
+    await expect(append([1, 'uncertain'])).rejects.toThrow('not acknowledged: topic/1');
+    expect(stored[1]).toEqual(['uncertain']);
+    expect(logged).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import type { Consumer } from 'kafkajs';
 import { fixedAssignment } from '../kafkajs/fixed-assignment.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
-import type { Positions } from './log-positions.js';
+import { topicBounds, type Positions } from './log-positions.js';
 import { toReadableRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
 import { RECORDS_AT_ONCE } from './read-partitions.js';
 
@@ -12,12 +12,12 @@ const FETCH_WAIT_MS = 200;
 
 /** Returns the offsets to start at: the requested ones, or the first existing record if that is later. */
 async function startsOf(connection: KafkaConnection, topic: string, from: Positions): Promise<Map<number, number>> {
-  const kept = await connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
+  const kept = topicBounds(topic, await connection.withAdmin((admin) => admin.fetchTopicOffsets(topic)));
   const starts = new Map<number, number>();
   for (const [partition, offset] of from) {
-    const low = kept.find((entry) => entry.partition === partition)?.low;
-    if (low === undefined) throw new Error(`${topic} has no partition ${partition}`);
-    starts.set(partition, Math.max(offset, Number(low)));
+    const begin = kept.get(partition)?.begin;
+    if (begin === undefined) throw new Error(`${topic} has no partition ${partition}`);
+    starts.set(partition, Math.max(offset, begin));
   }
   return starts;
 }

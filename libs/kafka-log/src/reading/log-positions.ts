@@ -1,4 +1,5 @@
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { knownValues } from './known-values.js';
 
 /** Offsets by partition. */
 export type Positions = ReadonlyMap<number, number>;
@@ -14,7 +15,29 @@ export function hasReached(reached: Positions, ends: Positions): boolean {
   return [...ends].every(([partition, end]) => end === 0 || (reached.get(partition) ?? 0) >= end);
 }
 
-/** Reads where topics end, and the offsets of consumer groups. */
+/** kafkajs returns `undefined` for a partition without a leader. */
+function offsetOf(offset: string | undefined): number | undefined {
+  return offset === undefined ? undefined : Number(offset);
+}
+
+/** Returns the bounds of the partitions that kafkajs has found. */
+export function topicBounds(
+  topic: string,
+  offsets: readonly { readonly partition: number; readonly low: string; readonly high: string }[],
+): ReadonlyMap<number, PartitionBounds> {
+  return knownValues(
+    topic,
+    offsets.map(({ partition, low, high }) => {
+      const [begin, end] = [offsetOf(low), offsetOf(high)];
+      return [partition, begin === undefined || end === undefined ? undefined : { begin, end }];
+    }),
+  );
+}
+
+/**
+ * Reads where topics end, and the offsets of consumer groups. Nothing is known of a partition without a leader. Asking a
+ * returned map for it, or for all partitions, throws. `hasLeader` says which partitions can be asked for.
+ */
 export class LogPositions {
   constructor(private readonly connection: Pick<KafkaConnection, 'withAdmin'>) {}
 
@@ -31,19 +54,28 @@ export class LogPositions {
   /** Returns the offset after the last record of each partition. */
   async ends(topic: string): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
-    return new Map(offsets.map(({ partition, high, low }) => [partition, high === low ? 0 : Number(high)]));
+    return knownValues(
+      topic,
+      offsets.map(({ partition, high, low }) => {
+        const end = offsetOf(high);
+        return [partition, end !== undefined && high === low ? 0 : end];
+      }),
+    );
   }
 
   /** Returns the bounds of each partition: from its first record to the offset after its last. */
   async bounds(topic: string): Promise<ReadonlyMap<number, PartitionBounds>> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsets(topic));
-    return new Map(offsets.map(({ partition, low, high }) => [partition, { begin: Number(low), end: Number(high) }]));
+    return topicBounds(topic, offsets);
   }
 
   /** Returns the offset of each partition's first record from that time or later; the end if there is none. */
   async endsBefore(topic: string, timeMs: number): Promise<Positions> {
     const offsets = await this.connection.withAdmin((admin) => admin.fetchTopicOffsetsByTimestamp(topic, timeMs));
-    return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
+    return knownValues(
+      topic,
+      offsets.map(({ partition, offset }) => [partition, offsetOf(offset)]),
+    );
   }
 
   /** Returns the offsets that the group has committed for the topic; 0 for partitions without one. */

@@ -3,6 +3,7 @@ import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { fixedAssignment } from '../kafkajs/fixed-assignment.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
+import { topicBounds } from './log-positions.js';
 import { toReadableRecord, toStoredRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
 
 /** A part of a partition: from an offset (by default the first record) to the partition's current end. */
@@ -48,16 +49,16 @@ async function boundsOf(
   stretches: readonly PartitionStretch[],
 ): Promise<Map<string, PartitionStretch & { readonly end: number }>> {
   const topics = [...new Set(stretches.map((stretch) => stretch.topic))];
-  const offsets = await connection.withAdmin(
-    async (admin) =>
-      new Map(await Promise.all(topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const))),
-  );
+  const found = await connection.withAdmin(async (admin) => {
+    const offsets = topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const);
+    return new Map((await Promise.all(offsets)).map(([topic, ofTopic]) => [topic, topicBounds(topic, ofTopic)]));
+  });
   const bounds = new Map<string, PartitionStretch & { readonly end: number }>();
   for (const stretch of stretches) {
-    const found = offsets.get(stretch.topic)?.find((entry) => entry.partition === stretch.partition);
-    if (found === undefined) throw new Error(`${stretch.topic} has no partition ${stretch.partition}`);
-    const from = Math.max(stretch.from, Number(found.low));
-    const end = Math.min(stretch.to ?? Infinity, Number(found.high));
+    const kept = found.get(stretch.topic)?.get(stretch.partition);
+    if (kept === undefined) throw new Error(`${stretch.topic} has no partition ${stretch.partition}`);
+    const from = Math.max(stretch.from, kept.begin);
+    const end = Math.min(stretch.to ?? Infinity, kept.end);
     bounds.set(partitionKey(stretch.topic, stretch.partition), { ...stretch, from, end });
   }
   return bounds;

@@ -26,9 +26,14 @@ export function isToAlter(plan: TopicPlan, topics: Described): boolean {
 /**
  * Makes the brokers unpack the new records of existing topics, and stamp them with their own time. Brokers refuse a
  * producer's time that is more than an hour ahead of their clock.
- * @returns whether a topic was altered. If the brokers refuse, `ensureTopics` reports what must be altered.
+ * @returns what happened. Brokers that refuse may have altered some of the topics. `ensureTopics` reports what must
+ *   still be altered.
  */
-export async function alterFromNowOn(admin: Admin, plans: readonly TopicPlan[], topics: Described): Promise<boolean> {
+export async function alterFromNowOn(
+  admin: Admin,
+  plans: readonly TopicPlan[],
+  topics: Described,
+): Promise<'fits' | 'altered' | 'refused'> {
   const resources = plans.flatMap((plan) => {
     const alterations = alterationsOf(plan, topics);
     if (alterations.size === 0) return [];
@@ -37,12 +42,12 @@ export async function alterFromNowOn(admin: Admin, plans: readonly TopicPlan[], 
     const configEntries = [...config].map(([name, value]) => ({ name, value }));
     return [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: plan.topic, configEntries }];
   });
-  if (resources.length === 0) return false;
+  if (resources.length === 0) return 'fits';
   try {
     await admin.alterConfigs({ validateOnly: false, resources });
-    return true;
+    return 'altered';
   } catch (error) {
     if (isPassingKafkaError(error)) throw error;
-    return false;
+    return 'refused';
   }
 }

@@ -36,6 +36,8 @@ const DEFAULTS: TopicToMake['configEntries'] = [{ name: 'min.insync.replicas', v
 class BusyBroker {
   readonly topics = new Map<string, TopicToMake>();
   readonly calls: Step[] = [];
+  /** The topics whose settings are not altered, although those of others are. */
+  refused: readonly string[] = [];
 
   constructor(
     private readonly failing: Step,
@@ -43,6 +45,13 @@ class BusyBroker {
     private times: number,
     private readonly replicas: readonly number[] = [0],
   ) {}
+
+  set(topic: string, settings: Readonly<Record<string, string>>): void {
+    const made = this.topics.get(topic)!;
+    const kept = made.configEntries.filter(({ name }) => settings[name] === undefined);
+    const changed = Object.entries(settings).map(([name, value]) => ({ name, value }));
+    this.topics.set(topic, { ...made, configEntries: [...kept, ...changed] });
+  }
 
   get admin(): Admin {
     const answers: Record<Step, (request: never) => unknown> = {
@@ -61,7 +70,7 @@ class BusyBroker {
       alterConfigs: ({ resources }: { resources: readonly AlteredResource[] }) => {
         for (const { name, configEntries } of resources) {
           const topic = this.topics.get(name);
-          if (topic !== undefined) this.topics.set(name, { ...topic, configEntries });
+          if (topic !== undefined && !this.refused.includes(name)) this.topics.set(name, { ...topic, configEntries });
         }
       },
       describeCluster: () => ({ brokers: this.replicas.map((nodeId) => ({ nodeId })) }),
@@ -144,17 +153,24 @@ describe('topics on brokers that have just started, or are busy', () => {
   it('are reported when the brokers refuse to stamp their records, each with the command', async () => {
     const refuses = new BusyBroker('alterConfigs', LASTING_KAFKA_ERRORS[1]!, Infinity);
     expect((await ensureTopics(refuses.admin, plans)).unaltered).toEqual([]);
-    for (const topic of ['t.attempts.v1', 't.staff-alerts.v1']) {
-      const made = refuses.topics.get(topic)!;
-      const configEntries = made.configEntries.filter(({ name }) => name !== 'message.timestamp.type');
-      configEntries.push({ name: 'message.timestamp.type', value: 'CreateTime' });
-      refuses.topics.set(topic, { ...made, configEntries });
-    }
+    refuses.refused = ['t.attempts.v1', 't.staff-alerts.v1'];
+    for (const topic of refuses.refused) refuses.set(topic, { 'message.timestamp.type': 'CreateTime' });
     const { unaltered } = await ensureTopics(refuses.admin, plans);
-    expect(unaltered.map(({ topic }) => topic)).toEqual(['t.attempts.v1', 't.staff-alerts.v1']);
+    expect(unaltered.map(({ topic }) => topic)).toEqual(refuses.refused);
     expect(unaltered[0]!.risk).toMatch(
       /^has message\.timestamp\.type=CreateTime.* run: kafka-configs\.sh .* --entity-name t\.attempts\.v1 --add-config message\.timestamp\.type=LogAppendTime$/,
     );
+  });
+
+  it('are reported if the brokers refuse to alter them, and not if they have altered them in the same request', async () => {
+    const broker = new BusyBroker('alterConfigs', LASTING_KAFKA_ERRORS[1]!, Infinity);
+    await ensureTopics(broker.admin, plans);
+    const [refused, altered] = ['t.attempts.v1', 't.staff-alerts.v1'] as const;
+    for (const topic of [refused, altered]) broker.set(topic, { 'message.timestamp.type': 'CreateTime' });
+    broker.set('t.log.v1', { 'compression.type': 'producer' });
+    broker.refused = [refused];
+    const { unaltered } = await ensureTopics(broker.admin, plans);
+    expect(unaltered.map(({ topic }) => topic)).toEqual([refused]);
   });
 
   it('are given up when nothing helps for too long, and the error says what was waited for', async () => {

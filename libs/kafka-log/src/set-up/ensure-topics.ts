@@ -17,6 +17,7 @@ import {
   TIMESTAMP_TYPE,
   type FoundTopic,
 } from './judge-topic.js';
+import { topicBounds } from '../reading/log-positions.js';
 import type { TopicPlan } from '../topics/topics.js';
 
 /** A topic does not match the settings. An operator must decide which of the two is right. */
@@ -66,6 +67,8 @@ export interface EnsureTopicsOptions extends WaitForTopics {
 /** How often, and at which interval, altered settings are read until they show. */
 const ALTERED_LOOKS = 50;
 const ALTERED_LOOK_MS = 200;
+/** The same after a refusal. Some topics may be altered all the same, and the others never will be. */
+const REFUSED_LOOKS = 3;
 
 /**
  * Creates missing topics and checks all. The replication factor is the broker's default. It repeats each step while the
@@ -91,9 +94,11 @@ export async function ensureTopics(
       plans.map((plan) => plan.topic),
     );
   let { topics, brokers } = await step('the settings of the topics', find);
-  if (await step('topics to be altered', () => alterFromNowOn(admin, plans, topics))) {
+  const outcome = await step('topics to be altered', () => alterFromNowOn(admin, plans, topics));
+  if (outcome !== 'fits') {
     // A broker shows an altered setting only after it has read that itself.
-    for (let look = 0; look < ALTERED_LOOKS && plans.some((plan) => isToAlter(plan, topics)); look++) {
+    const looks = outcome === 'altered' ? ALTERED_LOOKS : REFUSED_LOOKS;
+    for (let look = 0; look < looks && plans.some((plan) => isToAlter(plan, topics)); look++) {
       if (look > 0) await delay(ALTERED_LOOK_MS);
       ({ topics, brokers } = await step('the settings of the topics', find));
     }
@@ -188,7 +193,10 @@ async function create(
     }),
   );
   // A broker refuses requests until it knows that it is the leader, shortly after its election.
-  for (const { topic } of missing) await step(`the leaders of ${topic}`, () => admin.fetchTopicOffsets(topic));
+  for (const { topic } of missing) {
+    // Reading all bounds fails while one partition has no leader.
+    await step(`the leaders of ${topic}`, async () => [...topicBounds(topic, await admin.fetchTopicOffsets(topic))]);
+  }
   // The brokers' default is 1, and a topic's number of replicas is known only after its creation.
   await step('the new topics to be set up', () => alterTopics(admin, missing, 'min.insync.replicas'));
 }

@@ -13,10 +13,13 @@ let lag: IngestLag;
 
 afterEach(() => lag.beforeApplicationShutdown());
 
-/** Starts with a log of one partition, all of whose records were appended in the last minute. None is in the feed. */
-function start(logEnd: number): void {
+/**
+ * Starts with a log whose records are all in partition 0, and were appended in the last minute. None is in the feed.
+ * @param others the other partitions, as kafkajs returns their offsets
+ */
+function start(logEnd: number, others: readonly { readonly partition: number }[] = []): void {
   const offsets = (end: number) =>
-    Promise.resolve([{ partition: 0, offset: String(end), high: String(end), low: '0' }]);
+    Promise.resolve([{ partition: 0, offset: String(end), high: String(end), low: '0' }, ...others]);
   const admin = {
     fetchTopicOffsets: (topic: string) => offsets(topic === TOPICS.log ? logEnd : 0),
     fetchTopicOffsetsByTimestamp: () => offsets(0),
@@ -31,7 +34,7 @@ function start(logEnd: number): void {
     reachable: [{ store: { query: () => Promise.resolve([]) } }],
     isPartitionAway: () => false,
   };
-  const config = { partitions: 1, topicPrefix: 'gapless' } as Config;
+  const config = { partitions: 1 + others.length, topicPrefix: 'gapless' } as Config;
   const logger = createLogger('silent', 'test');
   lag = new IngestLag(connection, { feed } as unknown as Store, TOPICS, config, systemClock, logger);
   lag.onApplicationBootstrap();
@@ -45,6 +48,11 @@ describe('ids of a partition whose log has just got many records', () => {
 
   it('can be checked if the sequencer reads back all that the feed lacks', async () => {
     start(400_000);
+    await expect(lag.refuseIfLong([0])).resolves.toBeUndefined();
+  });
+
+  it('can be checked while another partition has no leader', async () => {
+    start(400_000, [{ partition: 1 }]);
     await expect(lag.refuseIfLong([0])).resolves.toBeUndefined();
   });
 });

@@ -12,6 +12,8 @@ interface Group {
 let refreshed: number;
 let refresh: () => Promise<void>;
 let fetched: readonly object[];
+let leaders: number[];
+let paused: readonly number[];
 let group: Group;
 
 beforeEach(() => {
@@ -25,7 +27,21 @@ beforeEach(() => {
     refreshed++;
     return refresh();
   };
-  group = Object.assign(Object.create(prototype) as Group, { groupId: 'projector', cluster: { refreshMetadata } });
+  leaders = [7, 7, 7];
+  paused = [];
+  const brokerPool = {
+    get metadata() {
+      const partitionMetadata = leaders.map((leader, partitionId) => ({ partitionId, leader, partitionErrorCode: 0 }));
+      return { topicMetadata: [{ topic: 'log', partitionMetadata }] };
+    },
+  };
+  group = Object.assign(Object.create(prototype) as Group, {
+    groupId: 'projector',
+    cluster: { brokerPool, refreshMetadata },
+    assigned: () => [{ topic: 'log', partitions: [0, 1] }],
+    isPaused: (_topic: string, partition: number) => paused.includes(partition),
+    offsetManager: { nextOffset: () => '7' },
+  });
 });
 
 function aBatch(partition: number, code = 0): object {
@@ -35,7 +51,10 @@ function aBatch(partition: number, code = 0): object {
 
 it('looks for the leaders again when a broker cannot read partitions, and hands over the others meanwhile', async () => {
   const failed: number[] = [];
-  watchFetches('projector', { failed: (_topic, partition) => failed.push(partition), recovered: () => undefined });
+  const end = watchFetches('projector', {
+    failed: (_topic, partition) => failed.push(partition),
+    recovered: () => undefined,
+  });
   const readable = aBatch(1);
   fetched = [readable];
   expect(await group.fetch('0')).toEqual([readable]);
@@ -50,4 +69,27 @@ it('looks for the leaders again when a broker cannot read partitions, and hands 
   refresh = () => Promise.reject(new Error('no broker'));
   expect(await group.fetch('0')).toEqual([readable]);
   expect(refreshed).toBe(2);
+  end();
+});
+
+it('reports partitions of this member that have no leader until they are fetched again', async () => {
+  const reports: unknown[] = [];
+  const end = watchFetches('projector', {
+    failed: (...report) => reports.push(report),
+    recovered: (...report) => reports.push(report),
+  });
+  leaders = [7, -1, -1];
+  const readable = aBatch(0);
+  fetched = [readable];
+  expect(await group.fetch('0')).toEqual([readable]);
+  paused = [1];
+  await group.fetch('0');
+  expect(reports).toEqual([['log', 1, 7, expect.objectContaining({ type: 'LEADER_NOT_AVAILABLE' })]]);
+  leaders = [7, 7, 7];
+  fetched = [readable, aBatch(1)];
+  paused = [];
+  await group.fetch('0');
+  expect(reports.slice(1)).toEqual([['log', 1]]);
+  expect(refreshed).toBe(0);
+  end();
 });

@@ -3,10 +3,11 @@ import type { FetchResponse, PartitionResponse } from '../fetch-response.js';
 import { GroupListeners } from '../patching/group-listeners.js';
 import { wrap } from '../patching/patch.js';
 import { errorOfCode } from './error-of-code.js';
+import { leaderlessOf, noLeaderError } from './leaderless-partitions.js';
 
 /** Called with what the broker answers for a single partition. */
 export interface FetchWatch {
-  /** The broker cannot read the partition. kafkajs asks again at once, unless the partition is paused. */
+  /** The broker cannot read the partition, or it has no leader. It is reported again, unless it is paused. */
   failed(topic: string, partition: number, offset: number, error: Error): void;
   /** The broker can read the partition again. */
   recovered(topic: string, partition: number): void;
@@ -60,9 +61,16 @@ export function keepFailedFetchesApart(): void {
     return async function (this: ConsumerGroup, nodeId) {
       const batches = await fetch.call(this, nodeId);
       const known = failing.get(this) ?? new Set();
-      if (known.size === 0 && !batches.some((batch) => errorOf(batch) !== undefined)) return batches;
+      const leaderless = leaderlessAssigned(this);
+      const hasFailed = leaderless.length > 0 || batches.some((batch) => errorOf(batch) !== undefined);
+      if (known.size === 0 && !hasFailed) return batches;
       failing.set(this, known);
       const ofGroup = watches.of(this.groupId);
+      for (const { topic, partition } of leaderless) {
+        known.add(`${topic}/${partition}`);
+        const offset = Number(this.offsetManager.nextOffset(topic, partition).toString());
+        for (const watch of ofGroup) watch.failed(topic, partition, offset, noLeaderError(topic, partition));
+      }
       const readable = batches.filter((batch) => {
         const { topic, partition, fetchedOffset } = batch;
         const error = errorOf(batch);
@@ -79,6 +87,19 @@ export function keepFailedFetchesApart(): void {
       if (readable.length < batches.length) void this.cluster.refreshMetadata().catch(() => undefined);
       return readable;
     };
+  });
+}
+
+/** Returns the partitions of this member that kafkajs does not fetch, because they have no leader. */
+function leaderlessAssigned(group: ConsumerGroup): readonly { readonly topic: string; readonly partition: number }[] {
+  const topics = group.cluster.brokerPool.metadata?.topicMetadata ?? [];
+  return topics.flatMap(({ topic, partitionMetadata }) => {
+    const leaderless = leaderlessOf(partitionMetadata);
+    if (leaderless.length === 0) return [];
+    const assigned = group.assigned().find((of) => of.topic === topic)?.partitions ?? [];
+    return leaderless
+      .filter((partition) => assigned.includes(partition) && !group.isPaused(topic, partition))
+      .map((partition) => ({ topic, partition }));
   });
 }
 

@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from '#libs/embedded-stack';
+import { createLogger, HealthBoard } from '#libs/runtime';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { makePlainTopics } from '../../../../../test/support/topics.js';
+import { KafkaConnection } from '../../connection/kafka-connection.js';
+import { Appender } from '../../producing/appender.js';
+import { PartitionWriter } from '../../producing/partition-writer.js';
+import { hasLeader } from '../../reading/known-values.js';
+import { LogPositions } from '../../reading/log-positions.js';
+import { BatchConsumer } from '../batch-consumer.js';
+
+const TOPIC = 'written';
+/** The partition whose only replica is on a node that is killed, and one on another node. */
+const [LEADERLESS, LED] = [0, 1];
+const [KILLED_NODE, OTHER_NODE] = [2, 1];
+/** How soon a partition goes on once it has a leader: a partition that fails rests for at most 5 s. */
+const SOON = { timeoutMs: 20_000 };
+
+const logger = createLogger('silent', 'test');
+const appenders: Appender[] = [];
+const consumers: BatchConsumer[] = [];
+let dataDir: string;
+let cluster: EmbeddedKafkaCluster;
+let connection: KafkaConnection;
+let positions: LogPositions;
+let writer: PartitionWriter;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gapless-cluster-'));
+  cluster = await startEmbeddedKafkaCluster({ dataDir, nodes: 3, log: () => undefined });
+  connection = new KafkaConnection({ brokers: cluster.brokers.split(','), clientId: 'test', logger });
+  positions = new LogPositions(connection);
+  writer = new PartitionWriter(connection);
+  const replicaAssignment = [
+    { partition: LEADERLESS, replicas: [KILLED_NODE] },
+    { partition: LED, replicas: [OTHER_NODE] },
+  ];
+  const configEntries = [{ name: 'min.insync.replicas', value: '1' }];
+  await connection.withAdmin((admin) => makePlainTopics(admin, [{ topic: TOPIC, replicaAssignment, configEntries }]));
+});
+
+afterAll(async () => {
+  await Promise.all([...appenders, ...consumers].map((used) => ('stop' in used ? used.stop() : used.close())));
+  await writer.close();
+  await Promise.all(cluster.nodes.map((node) => node.kill()));
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function anAppender(): Promise<Appender> {
+  const appender = new Appender(connection, { retries: 4 });
+  appenders.push(appender);
+  await appender.connect();
+  return appender;
+}
+
+/** Starts a consumer group, and returns what it is given of each partition. */
+async function aGroup(group: string): Promise<readonly (readonly string[])[]> {
+  const seen: string[][] = [[], []];
+  const options = {
+    groupId: group,
+    group,
+    topics: [TOPIC],
+    commits: 'after' as const,
+    handle: ({ partition, records }: { partition: number; records: readonly { value: Buffer | null }[] }) => {
+      seen[partition]?.push(...records.map(({ value }) => String(value)));
+      return Promise.resolve(undefined);
+    },
+    onSession: () => undefined,
+  };
+  const consumer = new BatchConsumer(connection, options, logger, new HealthBoard());
+  consumers.push(consumer);
+  await consumer.start();
+  return seen;
+}
+
+function append(appender: Appender, partition: number, value: string): Promise<void> {
+  return appender.append([{ topic: TOPIC, partition, key: null, value: Buffer.from(value) }]);
+}
+
+function write(partition: number, value: string): Promise<number> {
+  return writer.write(TOPIC, partition, [{ key: null, value: Buffer.from(value) }]);
+}
+
+it('a partition without a leader stops no other one, and goes on once it has a leader', async () => {
+  const early = await anAppender();
+  for (const partition of [LEADERLESS, LED]) await append(early, partition, 'before');
+  const first = await aGroup('first');
+  await eventually(() => {
+    expect(first).toEqual([['before'], ['before']]);
+  });
+  const node = cluster.nodes.find(({ id }) => id === KILLED_NODE)!;
+  await node.kill();
+  await eventually(async () => {
+    expect(hasLeader(await positions.bounds(TOPIC), LEADERLESS)).toBe(false);
+  });
+  expect((await positions.bounds(TOPIC)).get(LED)).toEqual({ begin: 0, end: 1 });
+
+  // Those that were there before, and those that come meanwhile.
+  const late = await anAppender();
+  const second = await aGroup('second');
+  await eventually(() => append(early, LED, 'early'), SOON);
+  await append(late, LED, 'late');
+  await eventually(() => write(LED, 'writer'));
+  await expect(append(late, LEADERLESS, 'refused')).rejects.toMatchObject({ type: 'LEADER_NOT_AVAILABLE' });
+  await expect(write(LEADERLESS, 'refused')).rejects.toThrow(`${TOPIC}/${LEADERLESS} has no leader`);
+  await Promise.all([append(late, LEADERLESS, 'refused').catch(() => undefined), append(late, LED, 'beside it')]);
+  for (const seen of [first, second]) {
+    await eventually(() => {
+      for (const value of ['before', 'early', 'late', 'writer', 'beside it']) expect(seen[LED]).toContain(value);
+    });
+  }
+  expect(second[LEADERLESS]).toEqual([]);
+  await eventually(async () => {
+    const { text } = await connection.metrics.scrape();
+    for (const group of ['first', 'second']) {
+      expect(text).toMatch(new RegExp(`gapless_partitions_failing\\{.*group="${group}".* 1\\n`));
+    }
+  });
+
+  await node.start();
+  await eventually(() => append(late, LEADERLESS, 'after'), SOON);
+  await eventually(() => append(early, LEADERLESS, 'after'), SOON);
+  await eventually(() => write(LEADERLESS, 'after'), SOON);
+  for (const seen of [first, second]) {
+    await eventually(() => {
+      expect(seen[LEADERLESS]).toContain('before');
+      expect(seen[LEADERLESS]!.filter((value) => value === 'after').length).toBeGreaterThanOrEqual(3);
+    }, SOON);
+  }
+});
