@@ -198,6 +198,7 @@ describe('access to the api', () => {
     it.each([
       ['an expectation that nobody knows', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n'],
       ['HTTP/1.0, which needs no host', 'GET /health/live HTTP/1.0\r\n'],
+      ['headers that every object has', 'GET /health/live HTTP/1.1\r\nHost: x\r\n__proto__: a\r\nconstructor: b\r\n'],
     ])('are given in spite of %s', async (_of, request) => {
       expect(await answerTo(`${request}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
     });

@@ -23,7 +23,8 @@ beforeEach(() => {
   orgHead = new OrgHead();
   const bounds = (): FeedBounds => ({ oldestSeq: 1 as Seq, headSeq: head as Seq });
   const reads = {
-    page: (_org: OrgId, query: FeedQuery) => {
+    page: (_org: OrgId, query: FeedQuery, { aborted }: AbortSignal) => {
+      if (aborted) return Promise.resolve(FeedPage.empty({ oldestSeq: query.since, headSeq: query.since }));
       asked.push(query);
       const count = Math.max(0, head - query.since);
       return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, envelopes: '', marks: () => [] }));
@@ -114,6 +115,15 @@ describe('a long poll', () => {
     expect(orgHead.watches.size).toBe(0);
     expect(boundsRead).toBe(0);
   });
+
+  it('answers at once with events that are there, after a client that left before its page was read', async () => {
+    const gone = new AbortController();
+    gone.abort();
+    expect(await poll(2, 10_000, inForce, gone.signal)).toMatchObject({ isEmpty: true });
+    const next = poll(3, 10_000);
+    expect(asked).toHaveLength(1);
+    expect(await next).toMatchObject({ isEmpty: false, headSeq: 5 });
+  });
 });
 
 describe('a reader that follows the feed', () => {
@@ -132,5 +142,18 @@ describe('a reader that follows the feed', () => {
     }
     expect(pages).toBe(3);
     expect(orgHead.watches.size).toBe(0);
+  });
+
+  it('leaves the head unknown when its client leaves before the page is read', async () => {
+    const gone = new AbortController();
+    const read = ({ since }: FeedQuery) => {
+      gone.abort();
+      return Promise.resolve(FeedPage.empty({ oldestSeq: since, headSeq: since }));
+    };
+    const pages = follower.follow(ORG, { since: 2 as Seq, limit: 10 }, read, 10_000, gone.signal);
+    expect(await pages.next()).toEqual({ done: true, value: undefined });
+    const next = poll(3, 10_000);
+    expect(asked).toHaveLength(1);
+    expect(await next).toMatchObject({ isEmpty: false, headSeq: 5 });
   });
 });

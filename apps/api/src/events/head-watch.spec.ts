@@ -85,6 +85,14 @@ describe('whether a reader is at the head', () => {
     expect(watch.isAtHead).toBe(true);
   });
 
+  it('is not known from a read of a reader that has left', () => {
+    const watch = watchAfter(FIVE);
+    read(watch, FIVE, () => {
+      watch.close();
+    });
+    expect(watchAfter(FIVE).isAtHead).toBe(false);
+  });
+
   it('is not known while notifications may be missed, nor from what was read then', () => {
     const watch = watchAfter(FIVE);
     read(watch, FIVE);

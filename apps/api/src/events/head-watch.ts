@@ -67,6 +67,8 @@ export class HeadWatch {
 
   /** Notes that the reader has seen every event up to `seq`, and which head the read since the last `reset` found. */
   seen(seq: Seq, headSeq: Seq): void {
+    // A reader that has left gets pages that were not read, and hears of no moves.
+    if (this.isClosed) return;
     if (seq > this.after) this.after = seq;
     // A read that was under way while notifications were lost says nothing of what came then.
     if (!this.#isMoved && this.hearsAll()) this.head.note(headSeq);

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
@@ -19,6 +18,7 @@ import { Callers } from './callers.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
 import { measureRequests } from './measure-requests.js';
 import { applyBodyLimits } from './operation-limits.js';
+import { refuseOtherHosts } from './refuse-other-hosts.js';
 
 /** The policy of every response that is not a page: no scripts, no frames. Pages set a policy of their own. */
 const NO_CONTENT_POLICY = {
@@ -61,22 +61,6 @@ export function configureApi(app: NestFastifyApplication): void {
   measureRequests(instance, app.get(Metrics));
   serveDocs(instance);
   serveDashboard(instance, app.get<Config>(CONFIG));
-}
-
-/** Characters of a host with its port (RFC 3986, 3.2.2). */
-const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
-
-/** Refuses HTTP/1.1 requests without a host, and those with several hosts or an invalid one (RFC 9112, 3.2). */
-function refuseOtherHosts({ raw }: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
-  const detail = hostProblem(raw);
-  done(detail === null ? undefined : new GaplessError('malformed_request', detail));
-}
-
-function hostProblem({ headers, headersDistinct, httpVersion }: IncomingMessage): string | null {
-  const { host } = headers;
-  if (host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
-  if (!HOST.test(host)) return 'The Host header is not a host.';
-  return headersDistinct['host']?.length === 1 ? null : 'The request has several Host headers.';
 }
 
 /** Refuses methods that a known path does not have (RFC 9110, 15.5.6). */

@@ -6,6 +6,7 @@ import type { GaplessError, OrgId } from '#libs/domain';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import type { PortalSession } from '../portal/portal-sessions.js';
+import { limitPipelining } from './limit-pipelining.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
 
 /** More than the kernel takes for a client that reads nothing. */
@@ -13,6 +14,8 @@ const ANSWER_BYTES = 12 * 1024 * 1024;
 const PATH = '/page';
 const KEY = 'key';
 const PORTAL = 'portal of one';
+/** Without its last line. */
+const REQUEST = `GET ${PATH} HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: ${KEY}\r\n`;
 
 let app: FastifyInstance;
 let port: number;
@@ -20,9 +23,13 @@ let sockets: Socket[];
 let made: number;
 let asked: EventEmitter;
 
-/** @param answers how many of them have room */
-async function start(answers: number): Promise<void> {
+/**
+ * @param answers how many of them have room
+ * @param deadlineMs how long a client may read one; the usual time by default
+ */
+async function start(answers: number, deadlineMs?: number): Promise<void> {
   app = fastify();
+  limitPipelining(app.server, (_request, response) => response.writeHead(429).end());
   app.decorateRequest('apiKey', null);
   app.decorateRequest('portal', null);
   app.addHook('onRequest', (request, _reply, done) => {
@@ -33,8 +40,8 @@ async function start(answers: number): Promise<void> {
     done();
   });
   const addressOf = ({ headers }: Pick<FastifyRequest, 'headers'>) => String(headers['x-from']);
-  limitUnreadAnswers(app, answers * ANSWER_BYTES, { addressOf });
-  app.setErrorHandler((error: GaplessError, _request, reply) => reply.code(429).send({ code: error.code }));
+  limitUnreadAnswers(app, answers * ANSWER_BYTES, { addressOf }, deadlineMs);
+  app.setErrorHandler(({ code, detail }: GaplessError, _request, reply) => reply.code(429).send({ code, detail }));
   app.get(PATH, () => {
     made++;
     return 'x'.repeat(ANSWER_BYTES);
@@ -44,6 +51,10 @@ async function start(answers: number): Promise<void> {
     await once(raw, 'close');
     asked.emit('gone');
     return 'x'.repeat(ANSWER_BYTES);
+  });
+  app.get('/stream', (_request, reply) => {
+    reply.hijack();
+    reply.raw.write('x');
   });
   app.get('/small', () => 'x');
   app.post('/small', () => 'x');
@@ -66,6 +77,7 @@ async function askWithoutReading(path = PATH, header = `X-Api-Key: ${KEY}\r\n`):
   const socket = connect({ port, host: '127.0.0.1' });
   sockets.push(socket);
   await once(socket, 'connect');
+  socket.on('error', () => undefined);
   socket.pause();
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${header}\r\n`);
   return socket;
@@ -104,6 +116,30 @@ describe('answers that a caller does not read', () => {
       expect(await statusOf(PATH)).toBe(200);
     });
     expect(await statusOf(PATH)).toBe(200);
+  });
+
+  it.each([
+    ['by itself', PATH, ''],
+    ['after another answer of the connection', '/stream', `\r\n${REQUEST}`],
+  ])('give their room back after the deadline, however they are read: %s', async (_how, path, more) => {
+    await app.close();
+    await start(2, 500);
+    const socket = await askWithoutReading(path, `X-Api-Key: ${KEY}\r\n${more}`);
+    const reading = setInterval(() => {
+      socket.read(1);
+    }, 50);
+    try {
+      await eventually(() => {
+        expect(made).toBe(1);
+      });
+      const isRead = async () => {
+        expect(await statusOf(PATH)).toBe(200);
+      };
+      // Sooner than after the time in which nothing is read.
+      await eventually(isRead, { timeoutMs: 30_000 });
+    } finally {
+      clearInterval(reading);
+    }
   });
 
   it('take no room if the caller was gone before they were made', async () => {
@@ -173,6 +209,17 @@ describe('answers that many callers do not read', () => {
     }
     await askByEach(['X-Org: other\r\nX-Api-Key: 10\r\n']);
     expect(await statusOf(PATH, { headers: { 'x-org': 'other', 'x-api-key': '11' } })).toBe(200);
+  });
+
+  it('are said to be those of other keys if the key has read its own', async () => {
+    const keys = [1, 2, 3, 4, 5, 6, 7, 8];
+    await askByEach(keys.map((nth) => `X-Org: one\r\nX-Api-Key: ${nth}\r\n`));
+    const detailFor = async (key: string) => {
+      const headers = { 'x-org': 'one', 'x-api-key': key };
+      return ((await (await fetch(`http://127.0.0.1:${port}${PATH}`, { headers })).json()) as GaplessError).detail;
+    };
+    expect(await detailFor('9')).toMatch(/^Other keys of your organization/);
+    expect(await detailFor('8')).toMatch(/^Read the answers that you have asked for/);
   });
 
   it.each([['1'], [PORTAL]])('keep nothing from another key of the organization: %s', async (slow) => {

@@ -10,17 +10,21 @@ import { whenClosed } from './when-closed.js';
 const SMALL_BYTES = 64 * 1024;
 /** A connection is closed when its client reads nothing of an answer for this long, milliseconds. */
 const PATIENCE_MS = 60_000;
+/** It is closed, too, when its client has not read all of an answer after this long: 28 KB/s for the largest page. */
+const DEADLINE_MS = 300_000;
 
 /**
  * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each
  * organization and in total. Beyond it, the organization gets no large answer, and a key that holds one gets nothing.
  * The portal of an organization counts apart, so that its visitors take no room from the organization's own keys.
  * @param maxBytes of all answers to callers with a key. The answers to callers without one have half as much of their own.
+ * @param deadlineMs how long a client may read one large answer
  */
 export function limitUnreadAnswers(
   instance: FastifyInstance,
   maxBytes: number,
   callers: Pick<Callers, 'addressOf'>,
+  deadlineMs = DEADLINE_MS,
 ): void {
   const ofKeys = new FairRoom(maxBytes);
   const withoutKey = new FairRoom(maxBytes / 2);
@@ -59,7 +63,7 @@ export function limitUnreadAnswers(
       return;
     }
     if (!hasRoom(request, bytes)) {
-      done(tooManyUnread());
+      done(request.apiKey === null || holdsAnswers(request) ? tooManyUnread() : tooManyUnreadByOthers());
       return;
     }
     const [room, caller, quota] = [roomOf(request), callerOf(request), request.apiKey?.quota];
@@ -67,13 +71,18 @@ export function limitUnreadAnswers(
       room.add(caller, more);
       if (quota !== undefined) heldByKey.add(quota, more);
     };
+    // Also if another answer of the connection is before it.
+    const giveUp = () => {
+      request.raw.socket.destroy();
+    };
+    // A client that reads a little now and then would keep the room for hours.
+    const deadline = setTimeout(giveUp, deadlineMs).unref();
     add(bytes);
     whenClosed(reply, () => {
+      clearTimeout(deadline);
       add(-bytes);
     });
-    reply.raw.setTimeout(PATIENCE_MS, () => {
-      reply.raw.destroy();
-    });
+    reply.raw.setTimeout(PATIENCE_MS, giveUp);
     done(null, payload);
   });
 }
@@ -82,6 +91,15 @@ function tooManyUnread(): GaplessError {
   return new GaplessError(
     'rate_limited',
     'Read the answers that you have asked for first: too many bytes of them wait for you. Nothing was read; try again.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+function tooManyUnreadByOthers(): GaplessError {
+  return new GaplessError(
+    'rate_limited',
+    'Other keys of your organization have not read their answers: too many bytes of them wait. Nothing was read; ' +
+      `try again. Their connections are closed after ${DEADLINE_MS / 60_000} minutes.`,
     { retryAfterSeconds: 1 },
   );
 }

@@ -13,6 +13,8 @@ const NOW_MS = Date.UTC(2026, 5, 1, 12);
 const PARTITIONS = 12;
 
 let upkeep: SubscriptionUpkeep;
+let nowMs: number;
+let rounds: number;
 
 afterEach(() => upkeep.beforeApplicationShutdown());
 
@@ -26,6 +28,11 @@ function aLateSubscription(endpointId: string): LateSubscription {
     catchUpOffset: 1,
     catchUpToSeq: 1 as Seq,
   };
+}
+
+/** One whose place in the log is not known yet. */
+function aNewSubscription(endpointId: string): LateSubscription {
+  return { ...aLateSubscription(endpointId), catchUpOffset: null, catchUpToSeq: null };
 }
 
 function aLateEvent(): LateEvent {
@@ -51,10 +58,17 @@ interface Given {
   readonly late?: readonly LateSubscription[];
   readonly notices?: readonly McpNotice[];
   readonly append?: (records: readonly NewRecord[]) => Promise<void>;
+  readonly endOf?: () => Promise<number>;
 }
 
 /** Starts the upkeep of subscriptions whose callbacks refuse everything. */
-function started({ late = [], notices = [], append = () => Promise.resolve() }: Given) {
+function started({
+  late = [],
+  notices = [],
+  append = () => Promise.resolve(),
+  endOf = () => Promise.resolve(0),
+}: Given) {
+  [nowMs, rounds] = [NOW_MS, 0];
   const sent: ControlMessage[] = [];
   const noticed: string[] = [];
   const caughtUp: string[] = [];
@@ -68,7 +82,10 @@ function started({ late = [], notices = [], append = () => Promise.resolve() }: 
     suspend: none,
     advance: none,
     catchUpAgain: none,
-    late: () => Promise.resolve(late),
+    late: () => {
+      rounds++;
+      return Promise.resolve(late);
+    },
     lateEvents: () => Promise.resolve([aLateEvent()]),
     caughtUp: ({ endpointId }: LateSubscription) => Promise.resolve(caughtUp.push(endpointId)),
     claimNotices: () => Promise.resolve(due.splice(0)),
@@ -85,12 +102,12 @@ function started({ late = [], notices = [], append = () => Promise.resolve() }: 
     {} as Store,
     callbacks as unknown as CallbackClients,
     {} as EventCursors,
-    {} as LogMoments,
+    { endOf } as unknown as LogMoments,
     { append } as unknown as Appender,
     {} as EventFilters,
     { deliveries: 'deliveries', attempts: 'attempts' } as TopicNames,
     { partitions: PARTITIONS, retentionMs: 86_400_000 } as Config,
-    { now: () => NOW_MS },
+    { now: () => nowMs },
     { info: () => undefined, warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger,
   );
   upkeep.onApplicationBootstrap();
@@ -118,6 +135,37 @@ it('sends messages and catches others up while a partition takes no records, whi
   expect(caughtUp).not.toContain(beside);
   expect(waits).toBe(caughtUp.length);
   expect(failures[0]).toEqual(new Error('too few replicas'));
+});
+
+it('catches others up while the end of the log cannot be read, which it asks for once', async () => {
+  let asked = 0;
+  const endOf = () => {
+    asked++;
+    return Promise.reject(new Error('no answer'));
+  };
+  const late = [...Array.from({ length: 50 }, (_, n) => aNewSubscription(`whe_${n}`)), aLateSubscription('whe_ready')];
+  const { caughtUp, failures } = started({ late, endOf });
+  await eventually(() => {
+    expect(caughtUp[0]).toBe('whe_ready');
+  });
+  expect(caughtUp).toHaveLength(rounds);
+  expect(asked).toBe(rounds);
+  expect(failures).toHaveLength(rounds);
+});
+
+it('ends the catch-up of a round after a few seconds of failures', async () => {
+  let failed = 0;
+  const append = () => {
+    failed++;
+    nowMs += 3_000;
+    return Promise.reject(new Error('too few replicas'));
+  };
+  const late = Array.from({ length: 50 }, (_, n) => aLateSubscription(`whe_${n}`));
+  started({ late, append });
+  await eventually(() => {
+    expect(failed).toBeGreaterThan(0);
+  });
+  expect(failed).toBe(2 * rounds);
 });
 
 it('gives a message up after its fourth attempt, and makes no fifth', async () => {

@@ -25,6 +25,8 @@ const SLOW_EVERY = 2;
 /** Events that are sent late at a time, of one subscription: a few megabytes at most for events of the usual size. */
 const LATE_EVENTS = 100;
 const PATIENCE_MS = 2_000;
+/** A round ends its catch-up once failures have taken longer than this in all. The next one takes others first. */
+const MAX_FAILED_MS = 5_000;
 /** Longer than the projector usually needs to store that an event is sent again. */
 const AGAIN_AFTER_MS = 30_000;
 /**
@@ -39,6 +41,13 @@ const ERRORS = {
   removed: mcpError('NotFound', 'There is no such event type any more.', { kind: 'event' }),
   failing: mcpError('CallbackEndpointError', 'Deliveries have failed for long.', { reason: 'http_5xx' }),
 };
+
+/** What has failed in a round. Further subscriptions would wait for the same. */
+interface Failures {
+  isLogEndUnknown: boolean;
+  /** The partitions that took no records. */
+  readonly partitions: Set<number>;
+}
 
 /**
  * Keeps webhook subscriptions in order: ends and expires them, sends events that the router does not send, moves
@@ -103,21 +112,29 @@ export class SubscriptionUpkeep extends RegularWork {
     }
   }
 
-  /** Catches up one after the other. A partition that takes no records blocks only those whose records go to it. */
+  /**
+   * Catches up one after the other. A partition that takes no records blocks only those whose records go to it, and a log
+   * whose end cannot be read only those that need it.
+   */
   async #catchUpAll(signal: AbortSignal): Promise<void> {
-    const failing = new Set<number>();
+    const failures: Failures = { isLogEndUnknown: false, partitions: new Set() };
+    let failedMs = 0;
     for (const late of await this.upkeep.late()) {
-      if (signal.aborted) return;
-      const partition = partitionOf(late.endpointId, this.config.partitions);
-      // Each further one would wait for the same partition.
-      if (failing.has(partition)) continue;
+      if (signal.aborted || failedMs > MAX_FAILED_MS) return;
+      if (this.#isBlocked(late, failures)) continue;
+      const startedAtMs = this.clock.now();
       try {
-        await this.#catchUp(late);
+        await this.#catchUp(late, failures);
       } catch (error) {
-        failing.add(partition);
+        failedMs += this.clock.now() - startedAtMs;
         this.failed(error);
       }
     }
+  }
+
+  #isBlocked({ catchUpToSeq, catchUpOffset, endpointId }: LateSubscription, failures: Failures): boolean {
+    if (catchUpToSeq === null) return catchUpOffset === null && failures.isLogEndUnknown;
+    return failures.partitions.has(partitionOf(endpointId, this.config.partitions));
   }
 
   /**
@@ -125,9 +142,9 @@ export class SubscriptionUpkeep extends RegularWork {
    * subscription was stored: the router sees every later event together with the subscription. An event that the
    * router has sent, too, has the same delivery, whose attempt is not made again.
    */
-  async #catchUp(late: LateSubscription): Promise<void> {
+  async #catchUp(late: LateSubscription, failures: Failures): Promise<void> {
     if (late.catchUpToSeq === null) {
-      const end = late.catchUpOffset ?? (await this.log.endOf(late.orgId, PATIENCE_MS));
+      const end = late.catchUpOffset ?? (await this.#logEnd(late, failures));
       if (late.catchUpOffset === null) await this.upkeep.routedFrom(late, end);
       const projected = await projectedUpTo(this.store, 'feed', this.topics.log);
       const partition = partitionOf(late.orgId, this.config.partitions);
@@ -136,10 +153,28 @@ export class SubscriptionUpkeep extends RegularWork {
     }
     const events = await this.upkeep.lateEvents(late, this.#keptSince, LATE_EVENTS);
     const records = events.flatMap((event) => this.#records(late, event));
-    if (records.length > 0) await this.appender.append(records);
+    if (records.length > 0) await this.#append(late, records, failures);
     const last = events.at(-1);
     const isAll = last === undefined || events.length < LATE_EVENTS;
     await this.upkeep.caughtUp(late, isAll ? late.catchUpToSeq : last.seq);
+  }
+
+  async #logEnd({ orgId }: LateSubscription, failures: Failures): Promise<number> {
+    try {
+      return await this.log.endOf(orgId, PATIENCE_MS);
+    } catch (error) {
+      failures.isLogEndUnknown = true;
+      throw error;
+    }
+  }
+
+  async #append({ endpointId }: LateSubscription, records: readonly NewRecord[], failures: Failures): Promise<void> {
+    try {
+      await this.appender.append(records);
+    } catch (error) {
+      failures.partitions.add(partitionOf(endpointId, this.config.partitions));
+      throw error;
+    }
   }
 
   #records({ orgId, endpointId, filter }: LateSubscription, event: LateEvent): readonly NewRecord[] {
