@@ -3,7 +3,7 @@ import type { FetchResponse, PartitionResponse } from '../fetch-response.js';
 import { GroupListeners } from '../patching/group-listeners.js';
 import { wrap } from '../patching/patch.js';
 import { errorOfCode } from './error-of-code.js';
-import { leaderlessOf, noLeaderError } from './leaderless-partitions.js';
+import { leaderlessIn, noLeaderError } from './leaderless-partitions.js';
 
 /** Called with what the broker answers for a single partition. */
 export interface FetchWatch {
@@ -92,10 +92,7 @@ export function keepFailedFetchesApart(): void {
 
 /** Returns the partitions of this member that kafkajs does not fetch, because they have no leader. */
 function leaderlessAssigned(group: ConsumerGroup): readonly { readonly topic: string; readonly partition: number }[] {
-  const topics = group.cluster.brokerPool.metadata?.topicMetadata ?? [];
-  return topics.flatMap(({ topic, partitionMetadata }) => {
-    const leaderless = leaderlessOf(partitionMetadata);
-    if (leaderless.length === 0) return [];
+  return [...leaderlessIn(group.cluster.brokerPool)].flatMap(([topic, leaderless]) => {
     const assigned = group.assigned().find((of) => of.topic === topic)?.partitions ?? [];
     return leaderless
       .filter((partition) => assigned.includes(partition) && !group.isPaused(topic, partition))

@@ -60,8 +60,22 @@ export function leaderlessOf(
   return partitions.filter(({ leader }) => leader === NO_LEADER).map(({ partitionId }) => partitionId);
 }
 
-function hasLeaderless({ metadata }: BrokerPool): boolean {
-  return metadata?.topicMetadata.some(({ partitionMetadata }) => leaderlessOf(partitionMetadata).length > 0) ?? false;
+/** What was found in each answer of the brokers: members of groups ask with each fetch. */
+const leaderlessOfAnswers = new WeakMap<Metadata, ReadonlyMap<string, readonly number[]>>();
+const NONE: ReadonlyMap<string, readonly number[]> = new Map();
+
+/** Returns the partitions without a leader, of each topic that has such. */
+export function leaderlessIn({ metadata }: Pick<BrokerPool, 'metadata'>): ReadonlyMap<string, readonly number[]> {
+  if (metadata === null) return NONE;
+  let leaderless = leaderlessOfAnswers.get(metadata);
+  if (leaderless === undefined) {
+    const ofTopics = metadata.topicMetadata.map(
+      ({ topic, partitionMetadata }) => [topic, leaderlessOf(partitionMetadata)] as const,
+    );
+    leaderless = new Map(ofTopics.filter(([, partitions]) => partitions.length > 0));
+    leaderlessOfAnswers.set(metadata, leaderless);
+  }
+  return leaderless;
 }
 
 /**
@@ -101,7 +115,8 @@ function lookForLeaders(): void {
   wrap(pool, 'refreshMetadataIfNecessary', (refresh) => {
     return async function (this: BrokerPool, topics) {
       await refresh.call(this, topics);
-      if (performance.now() - (askedAt.get(this) ?? -Infinity) < LOOK_EVERY_MS || !hasLeaderless(this)) return;
+      if (leaderlessIn(this).size === 0) return;
+      if (performance.now() - (askedAt.get(this) ?? -Infinity) < LOOK_EVERY_MS) return;
       // The other partitions go on with what is known.
       await this.refreshMetadata(topics).catch(() => undefined);
     };
