@@ -137,14 +137,15 @@ it('sends messages and catches others up while a partition takes no records, whi
   expect(failures[0]).toEqual(new Error('too few replicas'));
 });
 
-it('catches others up while the end of the log cannot be read, which it asks for once', async () => {
+it('catches others up while the end of a partition of the log cannot be read, which it asks for once', async () => {
   let asked = 0;
   const endOf = () => {
     asked++;
     return Promise.reject(new Error('no answer'));
   };
-  const late = [...Array.from({ length: 50 }, (_, n) => aNewSubscription(`whe_${n}`)), aLateSubscription('whe_ready')];
-  const { caughtUp, failures } = started({ late, endOf });
+  const orgId = anOrgId();
+  const ofOne = Array.from({ length: 50 }, (_, n) => ({ ...aNewSubscription(`whe_${n}`), orgId }));
+  const { caughtUp, failures } = started({ late: [...ofOne, aLateSubscription('whe_ready')], endOf });
   await eventually(() => {
     expect(caughtUp[0]).toBe('whe_ready');
   });

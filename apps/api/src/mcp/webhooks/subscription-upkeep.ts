@@ -44,9 +44,10 @@ const ERRORS = {
 
 /** What has failed in a round. Further subscriptions would wait for the same. */
 interface Failures {
-  isLogEndUnknown: boolean;
-  /** The partitions that took no records. */
-  readonly partitions: Set<number>;
+  /** The partitions of the log whose end could not be read. */
+  readonly unread: Set<number>;
+  /** The partitions of deliveries that took no records. */
+  readonly refusing: Set<number>;
 }
 
 /**
@@ -113,11 +114,11 @@ export class SubscriptionUpkeep extends RegularWork {
   }
 
   /**
-   * Catches up one after the other. A partition that takes no records blocks only those whose records go to it, and a log
-   * whose end cannot be read only those that need it.
+   * Catches up one after the other. A partition that takes no records blocks only those whose records go to it, and one of
+   * the log whose end cannot be read only those that need it.
    */
   async #catchUpAll(signal: AbortSignal): Promise<void> {
-    const failures: Failures = { isLogEndUnknown: false, partitions: new Set() };
+    const failures: Failures = { unread: new Set(), refusing: new Set() };
     let failedMs = 0;
     for (const late of await this.upkeep.late()) {
       if (signal.aborted || failedMs > MAX_FAILED_MS) return;
@@ -132,9 +133,10 @@ export class SubscriptionUpkeep extends RegularWork {
     }
   }
 
-  #isBlocked({ catchUpToSeq, catchUpOffset, endpointId }: LateSubscription, failures: Failures): boolean {
-    if (catchUpToSeq === null) return catchUpOffset === null && failures.isLogEndUnknown;
-    return failures.partitions.has(partitionOf(endpointId, this.config.partitions));
+  #isBlocked(late: LateSubscription, { unread, refusing }: Failures): boolean {
+    const { orgId, endpointId, catchUpToSeq, catchUpOffset } = late;
+    if (catchUpToSeq !== null) return refusing.has(partitionOf(endpointId, this.config.partitions));
+    return catchUpOffset === null && unread.has(partitionOf(orgId, this.config.partitions));
   }
 
   /**
@@ -163,7 +165,7 @@ export class SubscriptionUpkeep extends RegularWork {
     try {
       return await this.log.endOf(orgId, PATIENCE_MS);
     } catch (error) {
-      failures.isLogEndUnknown = true;
+      failures.unread.add(partitionOf(orgId, this.config.partitions));
       throw error;
     }
   }
@@ -172,7 +174,7 @@ export class SubscriptionUpkeep extends RegularWork {
     try {
       await this.appender.append(records);
     } catch (error) {
-      failures.partitions.add(partitionOf(endpointId, this.config.partitions));
+      failures.refusing.add(partitionOf(endpointId, this.config.partitions));
       throw error;
     }
   }
