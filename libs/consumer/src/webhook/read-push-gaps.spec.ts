@@ -32,6 +32,7 @@ describe('reading push gaps', () => {
     gaps.received(22, 21);
     await read();
     expect(handled).toEqual([4, 5, ...Array.from({ length: 13 }, (_, nth) => 7 + nth), 21]);
+    expect(feed.queries.map(({ limit }) => limit)).toEqual([2, 13, 1]);
     expect(gaps.gaps).toEqual([]);
   });
 
@@ -80,12 +81,12 @@ describe('reading push gaps', () => {
     feed.pruneBelow(45);
     aGap(40, 42);
     gaps.received(48, 47);
-    await expect(read()).rejects.toEqual(new FeedPrunedError(40, 45));
+    await expect(read()).rejects.toEqual(new FeedPrunedError(40, 42));
     expect(gaps.gaps).toHaveLength(2);
     const reported: unknown[] = [];
     await read({ onPruned: ({ since, oldestSeq }) => void reported.push([since, oldestSeq]) });
     expect(reported).toEqual([
-      [40, 45],
+      [40, 42],
       [42, 45],
     ]);
     expect(handled).toEqual([45, 46, 47]);

@@ -35,8 +35,10 @@ export async function readPushGaps(options: ReadPushGapsOptions): Promise<void> 
     const last = before - 1;
     let since = after;
     while (since < last) {
-      const page = await feed.page({ since, limit: PAGE_SIZE }, { signal });
-      checkPruned(since, { seq: after, isStored: true }, page, onPruned);
+      const page = await feed.page({ since, limit: Math.min(PAGE_SIZE, last - since) }, { signal });
+      // The gaps after this one are reported on their own.
+      const oldestSeq = Math.min(page.oldestSeq, before);
+      checkPruned(since, { seq: after, isStored: true }, { ...page, oldestSeq }, onPruned);
       for (const event of page.events) if (event.seq <= last) await handle(event);
       const readTo = Math.min(page.nextSeq ?? page.headSeq, last);
       if (readTo > since) gaps.settled(readTo);

@@ -178,18 +178,27 @@ describe('a webhook', () => {
       expect(await receive(webhook, aPush())).toEqual([204]);
     });
 
-    it.each<[string, Partial<WebhookOptions>]>([
-      ['pushes', { maxPending: 1 }],
-      ['bytes', { maxPendingBytes: anEventJson(7).length }],
-    ])('refuses a push at once if too many wait for room: %s', async (_, limit) => {
-      const webhook = aSlowWebhook(limit);
-      const statuses = await receive(webhook, aPush(), aPush(), aPush());
-      expect(statuses).toEqual([204, undefined, 503]);
+    it.each<[string, number, IncomingPush]>([
+      ['pushes', 1_000, aPush()],
+      ['bytes', 64, aPush(`${' '.repeat(1_024 * 1_024 - 1_000)}${anEventJson(7)}`.padEnd(1_024 * 1_024))],
+    ])('refuses a push at once if too many wait for room: %s', async (_, count, push) => {
+      const webhook = aSlowWebhook({ maxPending: 1 });
+      const statuses = await receive(webhook, ...Array.from({ length: count + 2 }, () => push));
+      expect(statuses).toEqual([204, ...Array.from({ length: count }, () => undefined), 503]);
       expect(refused).toEqual([['busy', undefined]]);
       finish[0]?.();
       await settle();
-      expect(statuses).toEqual([204, 204, 503]);
-      expect(await receive(webhook, aPush())).toEqual([undefined]);
+      expect(statuses.slice(0, 3)).toEqual([204, 204, undefined]);
+      expect(await receive(webhook, push)).toEqual([undefined]);
+    });
+
+    it('lets in no more than there is room for if several end together', async () => {
+      const webhook = aSlowWebhook({ maxPending: 3 });
+      const statuses = await receive(webhook, ...Array.from({ length: 64 }, () => aPush()));
+      expect(refused).toEqual([]);
+      for (const end of finish) end();
+      await settle();
+      expect(statuses.filter((status) => status === 204)).toHaveLength(6);
     });
 
     it('lets only a verified push wait', async () => {

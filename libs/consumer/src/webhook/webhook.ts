@@ -69,9 +69,9 @@ export interface WebhookOptions {
   /** The longest body to accept, bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number;
   /**
-   * How many accepted pushes may wait or be handled at a time; 1,000 by default. As many further ones wait for their
-   * answer, so that Gapless sends more slowly. After 5 s they get 503, and those beyond that get it at once. Gapless
-   * retries them. Each 503 is a failed attempt, and 20 in a row disable the endpoint.
+   * How many accepted pushes may wait or be handled at a time; 1,000 by default. At least 1,000 further ones, or 64 MiB,
+   * wait for their answer, so that Gapless sends more slowly. After 5 s they get 503, and those beyond that get it at once.
+   * Gapless retries them. Each 503 is a failed attempt, and 20 in a row disable the endpoint.
    */
   readonly maxPending?: number;
   /** As `maxPending`, for the sum of the bodies, bytes; 64 MiB by default. */

@@ -1,15 +1,22 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Admin } from 'kafkajs';
 import { systemClock } from '#libs/domain';
 import { topicNames, type KafkaConnection } from '#libs/kafka-log';
 import type { Store } from '#libs/postgres';
 import { createLogger, type Config } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { IngestLag } from './ingest-lag.js';
 
 const TOPICS = topicNames('gapless', []);
 
 let lag: IngestLag;
+let hasLeader: boolean;
+let looks: number;
+
+beforeEach(() => {
+  [hasLeader, looks] = [true, 0];
+});
 
 afterEach(() => lag.beforeApplicationShutdown());
 
@@ -18,12 +25,17 @@ afterEach(() => lag.beforeApplicationShutdown());
  * @param others the other partitions, as kafkajs returns their offsets
  */
 function start(logEnd: number, others: readonly { readonly partition: number }[] = []): void {
-  const offsets = (end: number) =>
-    Promise.resolve([{ partition: 0, offset: String(end), high: String(end), low: '0' }, ...others]);
+  const offsets = (end: number) => {
+    const known = { partition: 0, offset: String(end), high: String(end), low: '0' };
+    return Promise.resolve([hasLeader ? known : { partition: 0 }, ...others]);
+  };
   const admin = {
     fetchTopicOffsets: (topic: string) => offsets(topic === TOPICS.log ? logEnd : 0),
     fetchTopicOffsetsByTimestamp: () => offsets(0),
-    fetchOffsets: () => Promise.resolve([]),
+    fetchOffsets: () => {
+      looks++;
+      return Promise.resolve([]);
+    },
   } as unknown as Admin;
   const connection = {
     withAdmin: <T>(ask: (admin: Admin) => Promise<T>) => ask(admin),
@@ -43,6 +55,17 @@ function start(logEnd: number, others: readonly { readonly partition: number }[]
 describe('ids of a partition whose log has just got many records', () => {
   it('cannot be checked if the feed lacks more of them than the sequencer reads back', async () => {
     start(600_000);
+    await expect(lag.refuseIfLong([0])).rejects.toThrow('lacks more than 500,000 events');
+  });
+
+  it('cannot be checked then, also while the partition has no leader', async () => {
+    start(600_000);
+    await expect(lag.refuseIfLong([0])).rejects.toThrow('lacks more than 500,000 events');
+    hasLeader = false;
+    const before = looks;
+    await eventually(() => {
+      expect(looks).toBeGreaterThan(before + 1);
+    });
     await expect(lag.refuseIfLong([0])).rejects.toThrow('lacks more than 500,000 events');
   });
 

@@ -136,8 +136,11 @@ export class IngestLag extends RegularWork {
     const recent = this.#firstLookAtMs !== null ? null : await this.#recent(positions, this.clock.now());
     const farBehind = new Set<number>();
     for (const [partition, progress] of this.#progress.entries()) {
-      // Its lag grows until it has a leader again. The others are known.
-      if (!hasLeader(inboxEnds, partition) || !hasLeader(logEnds, partition)) continue;
+      if (!hasLeader(inboxEnds, partition) || !hasLeader(logEnds, partition)) {
+        // Its lag grows until it has a leader again. The others are known.
+        if (this.#farBehind.has(partition)) farBehind.add(partition);
+        continue;
+      }
       const of = (positions: Positions) => positions.get(partition) ?? 0;
       const [sequencedTo, logEnd, projectedTo] = [of(sequenced), of(logEnds), of(projected)];
       progress.look({ atMs, inboxEnd: of(inboxEnds), sequencedTo, logEnd, projectedTo });
