@@ -97,6 +97,21 @@ it('publishes alerts and events however many staff alerts of another partition c
   expect(appended).toEqual(stuck.slice(200));
 });
 
+it('publishes many events while it cannot be read where the staff alerts end', async () => {
+  const appended: string[] = [];
+  const append = (records: readonly NewRecord[]) => {
+    appended.push(...records.map(({ value }) => (JSON.parse(String(value)) as { id: string }).id));
+    return Promise.resolve();
+  };
+  const ids = await raised(9, 20, NOW_MS);
+  const publisher = aPublisher(() => Promise.reject(new Error('no leader')), {
+    appender: { append } as unknown as Appender,
+    positions: { bounds: () => Promise.reject(new Error('no leader')) } as unknown as LogPositions,
+  });
+  expect((await publisher.publish([9], new Set(ids))).failures.size).toBe(1);
+  expect(appended.toSorted()).toEqual(ids.toSorted());
+});
+
 it('counts the alerts of all partitions that it publishes at the same time', async () => {
   const ids = (await Promise.all([5, 6, 7].map((partition) => raised(partition, 2, NOW_MS)))).flat();
   const publisher = aPublisher(() => Promise.resolve(0));

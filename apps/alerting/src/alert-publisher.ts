@@ -109,7 +109,7 @@ export class AlertPublisher {
     signal?: AbortSignal,
   ): Promise<number> {
     const { outbox, clock, topics } = this.use;
-    const begin = raised.size > SURELY_ONE_BATCH ? await this.#endOf(partition) : undefined;
+    const begin = raised.size > SURELY_ONE_BATCH ? await this.#endOf(partition) : null;
     let published = 0;
     let staffAlerts = 0;
     let known = raised;
@@ -121,14 +121,19 @@ export class AlertPublisher {
       published += count;
       if (!hasMore || signal?.aborted === true) return published;
       // Another process may have taken the next ones while these were written, and died before it marked them.
-      const isAlone = begin !== undefined && (await this.#endOf(partition)) === begin + staffAlerts;
+      const isAlone = begin !== null && (await this.#endOf(partition)) === begin + staffAlerts;
       known = isAlone ? raised : NONE;
     }
   }
 
-  async #endOf(partition: number): Promise<number> {
+  /** Returns where the staff alerts end; `null` if that cannot be read. The events do not wait for that. */
+  async #endOf(partition: number): Promise<number | null> {
     const { positions, topics } = this.use;
-    return (await positions.bounds(topics.staffAlerts)).get(partition)?.end ?? 0;
+    try {
+      return (await positions.bounds(topics.staffAlerts)).get(partition)?.end ?? null;
+    } catch {
+      return null;
+    }
   }
 
   /** @returns how many staff alerts it wrote */
@@ -174,16 +179,17 @@ export class AlertPublisher {
   async #readWritten(partition: number, alerts: readonly UnpublishedAlert[], written: WrittenAlerts): Promise<void> {
     const { connection, positions, topics } = this.use;
     const sinceMs = Math.max(0, Math.min(...alerts.map(notWrittenBeforeMs)) - CLOCK_SKEW_MS);
-    if (sinceMs < written.sinceMs) {
-      written.next = (await positions.endsBefore(topics.staffAlerts, sinceMs)).get(partition) ?? 0;
-      written.sinceMs = sinceMs;
-    }
-    const stretch = { topic: topics.staffAlerts, partition, from: written.next };
+    const isEarlier = sinceMs < written.sinceMs;
+    const from = isEarlier
+      ? ((await positions.endsBefore(topics.staffAlerts, sinceMs)).get(partition) ?? 0)
+      : written.next;
+    const stretch = { topic: topics.staffAlerts, partition, from };
     const ends = await readPartitions(connection, [stretch], ({ value }) => {
       const alertId = alertIdIn(value);
       if (alertId !== undefined) written.ids.add(alertId);
     });
     for (const end of ends.values()) written.next = end;
+    if (isEarlier) written.sinceMs = sinceMs;
   }
 }
 

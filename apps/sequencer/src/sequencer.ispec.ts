@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Admin, SeekEntry } from 'kafkajs';
 import {
   inboxValue,
   PartitionStoppedError,
@@ -368,6 +369,27 @@ describe('a new assignment', () => {
     await sequencer.sequence(0, [...records, eventRecord()], aSession(3));
     await expectLog(4);
     expect(await readTopic(brokers, topics.log)).toHaveLength(4);
+  });
+
+  it('restores the other partitions while one has no leader', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const over = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+    const withAdmin = over.withAdmin.bind(over);
+    jest.spyOn(over, 'withAdmin').mockImplementation((act) =>
+      withAdmin((admin) => {
+        const fetchTopicOffsets = async (topic: string) => [
+          ...(await admin.fetchTopicOffsets(topic)),
+          { partition: 1 } as SeekEntry & { high: string; low: string },
+        ];
+        return act(Object.assign(Object.create(admin) as Admin, { fetchTopicOffsets }));
+      }),
+    );
+    const restarted = aSequencer(undefined, undefined, undefined, over);
+    await restarted.restoreAssigned({ ...aSession(), assigned: { [topics.inbox]: [0, 1] } });
+    const consumers = jest.spyOn(over.kafka, 'consumer');
+    await restarted.sequence(0, [eventRecord()], aSession());
+    expect(consumers).not.toHaveBeenCalled();
+    await expectLog(2);
   });
 
   it('restores a partition that was lost in between', async () => {

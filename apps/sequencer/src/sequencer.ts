@@ -12,6 +12,7 @@ import {
   checkedTo,
   checkpointBatches,
   deadLetterRecord,
+  hasLeader,
   LogPositions,
   logRecord,
   PRODUCE_BYTES,
@@ -163,7 +164,17 @@ export class Sequencer {
     // A stopped partition is checked again when a record comes for it.
     const missing = this.#unproven(partitions, session).filter((partition) => !this.#stopped.has(partition));
     if (missing.length === 0) return;
-    await this.#exclusivelyAll(missing, () => this.#restore(missing, session));
+    const readable = await this.#withLeaders(missing);
+    if (readable.length > 0) await this.#exclusivelyAll(readable, () => this.#restore(readable, session));
+  }
+
+  /** Leaves out the partitions that cannot be restored now: restoring them would fail for all. */
+  async #withLeaders(partitions: readonly number[]): Promise<readonly number[]> {
+    const { connection, topics } = this.use;
+    const ends = await new LogPositions(connection).together((positions) =>
+      Promise.all([topics.inbox, topics.log, topics.sequences].map((topic) => positions.ends(topic))),
+    );
+    return partitions.filter((partition) => ends.every((ofTopic) => hasLeader(ofTopic, partition)));
   }
 
   /**

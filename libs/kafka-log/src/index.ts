@@ -18,7 +18,7 @@ export * from './producing/appenders.js';
 export * from './producing/partition-writer.js';
 export * from './reading/anchor.js';
 export * from './reading/follow-partitions.js';
-export { hasLeader } from './reading/known-values.js';
+export { hasLeader, knownValues } from './reading/known-values.js';
 export { hasReached, LogPositions, type PartitionBounds, type Positions } from './reading/log-positions.js';
 export * from './reading/org-log-ends.js';
 export * from './reading/read-partitions.js';

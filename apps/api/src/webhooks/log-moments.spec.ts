@@ -24,6 +24,15 @@ describe('the end of the log, for a request', () => {
     expect(await moments(() => Promise.resolve(offsets)).endOf(orgId)).toBe(100 + partitionOf(orgId, PARTITIONS));
   });
 
+  it('is not known while that partition has no leader', async () => {
+    const partitionOfOrg = partitionOf(orgId, PARTITIONS);
+    const offsets = Array.from({ length: PARTITIONS }, (_, partition) =>
+      partition === partitionOfOrg ? { partition } : { partition, low: '0', high: '9' },
+    );
+    const ofOrg = moments(() => Promise.resolve(offsets)).endOf(orgId);
+    await expect(ofOrg).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   it.each([
     ['are away', () => Promise.reject(new Error('no broker answers'))],
     ['stand still', () => new Promise(() => undefined)],

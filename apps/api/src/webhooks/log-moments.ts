@@ -22,7 +22,9 @@ export class LogMoments {
     const patience = new AbortController();
     try {
       const ends = await Promise.race([this.#ends.of([orgId]), this.#refuse(patienceMs, patience.signal)]);
-      return ends.get(orgId) ?? 0;
+      const end = ends.get(orgId);
+      if (end === undefined) throw cannotBeReached(undefined);
+      return end;
     } catch (cause) {
       if (cause instanceof GaplessError) throw cause;
       throw cannotBeReached(cause);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { knownValues } from '#libs/kafka-log';
 import { PacedPartitions, type PacedSession } from './paced-partitions.js';
 
 const ATTEMPT_MS = 10_000;
@@ -118,6 +119,19 @@ describe('the partitions of a process', () => {
       [2, 9],
     ]);
     expect(await one.readyAt(20_100)).toEqual([0, 2]);
+  });
+
+  it('are paced while the outcomes of another one cannot be read, because its partition has no leader', async () => {
+    ends = knownValues('deliveries', [
+      [0, 0],
+      [1, undefined],
+      [2, 0],
+    ]);
+    const one = new Process(1, 0, 1, 2);
+    await one.readyAt(0);
+    expect(await one.readyAt(20_000)).toEqual([0, 2]);
+    ends = new Map([[1, 0]]);
+    expect(await one.readyAt(20_100)).toEqual([0, 2, 1]);
   });
 
   it('are none while they may belong to others', async () => {

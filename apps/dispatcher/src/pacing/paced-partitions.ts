@@ -1,4 +1,4 @@
-import type { Positions } from '#libs/kafka-log';
+import { hasLeader, type Positions } from '#libs/kafka-log';
 import type { PacedOwners } from '#libs/postgres';
 
 /** The window in which attempts are counted, and what clocks and timers may be off. */
@@ -147,6 +147,8 @@ export class PacedPartitions {
     const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
     const ends = await this.use.factsEnd();
     for (const partition of found) {
+      // One without a leader is found again by the next look.
+      if (!hasLeader(ends, partition)) continue;
       owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
     }
   }

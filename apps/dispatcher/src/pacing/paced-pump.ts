@@ -40,7 +40,7 @@ const URGENT_IN_A_ROW = 3;
 /** Attempts in order that may begin before one out of order that waits for a place. */
 const IN_ORDER_IN_A_ROW = 7;
 /** Attempts out of order that wait for a place, with their bytes. */
-const OUT_OF_ORDER_AT_ONCE = 16;
+const OUT_OF_ORDER_AT_ONCE = 4;
 /** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
 const OUT_OF_ORDER_PART = 20;
 /** Endpoints that wait for the projection are read with all that they took. That may take this part of the time. */
@@ -234,6 +234,7 @@ export class PacedPump {
   /** Attempts in flight to endpoints without a limit of their own, and to those of each organization. */
   #inFlightUnlimited = 0;
   readonly #inFlightOfOrg = new Map<OrgId, number>();
+  #outOfOrderLookedAtMs = -Infinity;
   #outOfOrderTookMs = 0;
   /** When a look succeeded last. */
   #lookedAtMs = -Infinity;
@@ -332,11 +333,19 @@ export class PacedPump {
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
   async roundOutOfOrder(): Promise<void> {
-    await this.#beginDue(
-      (id) => this.#ordered.has(id),
-      (...asked) => this.#outOfOrder(...asked),
-      Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART),
-    );
+    const sinceMs = this.use.nowMs();
+    const find: FindDue = (...asked) => {
+      this.#outOfOrderLookedAtMs = this.use.nowMs();
+      return this.use.overdue.suspects(...asked, 'out_of_order');
+    };
+    try {
+      const emptyMs = Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART);
+      await this.#beginDue((id) => this.#ordered.has(id), find, emptyMs);
+    } finally {
+      // If this takes long, or fails, it is done rarely.
+      const lookedAtMs = this.#outOfOrderLookedAtMs;
+      if (lookedAtMs >= sinceMs) this.#outOfOrderTookMs = this.use.nowMs() - lookedAtMs;
+    }
   }
 
   /**
@@ -543,16 +552,6 @@ export class PacedPump {
     for (const half of [shares.slice(0, middle), shares.slice(middle)]) {
       this.#parts++;
       for (const share of half) [share.part, share.lookAtMs] = [this.#parts, nowMs];
-    }
-  }
-
-  /** If this takes long, or fails, it is done rarely. */
-  async #outOfOrder(...asked: Parameters<FindDue>): Promise<readonly OverdueAttempt[]> {
-    const sinceMs = this.use.nowMs();
-    try {
-      return await this.use.overdue.suspects(...asked, 'out_of_order');
-    } finally {
-      this.#outOfOrderTookMs = this.use.nowMs() - sinceMs;
     }
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { EndpointId, OrgId, Seq } from '#libs/domain';
-import { partitionOf, topicNames } from '#libs/kafka-log';
+import { knownValues, partitionOf, topicNames } from '#libs/kafka-log';
 import type { ChainedEvent } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { anEndpointId } from '../../../../test/support/due-attempts.js';
@@ -39,8 +39,13 @@ class Stored {
   }
 }
 
-function chainsOf(stored: Stored, factsEnd = 0): EndpointChains {
-  const ends = () => Promise.resolve(new Map(ENDPOINTS.map((id) => [partitionOf(id, PARTITIONS), factsEnd])));
+function chainsOf(stored: Stored, factsEnd = 0, leaderless?: number): EndpointChains {
+  const partitions = [...new Set(ENDPOINTS.map((id) => partitionOf(id, PARTITIONS)))];
+  const factsEnds = knownValues(
+    'deliveries',
+    partitions.map((partition) => [partition, partition === leaderless ? undefined : factsEnd]),
+  );
+  const ends = () => Promise.resolve(factsEnds);
   return new EndpointChains({ previousSeqs: stored, positions: { ends }, kit });
 }
 
@@ -139,6 +144,21 @@ describe('the chains of endpoints', () => {
       stored.add(ENDPOINTS[2]!, 3);
       const late = await meet(chains, [{ seq: 12, of: ENDPOINTS }]);
       expect(late.map(({ previousSeq }) => previousSeq)).toEqual([10, 11, 3]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('are unknown only where the partition of the deliveries has no leader', async () => {
+    jest.useFakeTimers();
+    try {
+      const [, , last] = ENDPOINTS;
+      const leaderless = partitionOf(last!, PARTITIONS);
+      const expected = ENDPOINTS.map((id) => (partitionOf(id, PARTITIONS) === leaderless ? -1 : 0));
+      expect(expected).toContain(0);
+      const links = meet(chainsOf(new Stored(), 7, leaderless), [{ seq: 9, of: ENDPOINTS }]);
+      await jest.advanceTimersByTimeAsync(2_100);
+      expect((await links).map(({ previousSeq }) => previousSeq)).toEqual(expected);
     } finally {
       jest.useRealTimers();
     }

@@ -9,7 +9,7 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import { partitionOf, type LogPositions, type Positions } from '#libs/kafka-log';
+import { hasLeader, partitionOf, type LogPositions, type Positions } from '#libs/kafka-log';
 import type { StageKit } from '#libs/platform';
 import type { PreviousSeqs } from '#libs/postgres';
 
@@ -164,7 +164,8 @@ export class EndpointChains {
     const found = await this.use.previousSeqs.find(asked, this.#withinMs, topics.deliveries);
     return open.filter(({ link }, nth) => {
       const [partition, stored] = [asked[nth]?.partition ?? 0, found[nth]];
-      if (stored === undefined || stored.projectedTo < (factsEnds.get(partition) ?? 0)) return true;
+      if (stored === undefined || !hasLeader(factsEnds, partition)) return true;
+      if (stored.projectedTo < (factsEnds.get(partition) ?? 0)) return true;
       link.previousSeq = stored.previousSeq ?? NO_PREVIOUS;
       return false;
     });

@@ -12,6 +12,7 @@ it('has the other values while a partition has no leader, and none of it, so tha
   expect([values.get(0), values.get(2)]).toEqual(['first', undefined]);
   expect([0, 1, 2].filter((partition) => hasLeader(values, partition))).toEqual([0, 2]);
   expect([...values.keys()]).toEqual([0, 1]);
+  expect([values.size, values.has(1), values.has(2)]).toEqual([2, true, false]);
   const uses = [
     () => values.get(1),
     () => [...values],

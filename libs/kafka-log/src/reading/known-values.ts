@@ -15,6 +15,14 @@ class KnownValues<Value> extends Map<number, Value> {
     return super.get(partition);
   }
 
+  override get size(): number {
+    return super.size + this.leaderless.length;
+  }
+
+  override has(partition: number): boolean {
+    return super.has(partition) || this.leaderless.includes(partition);
+  }
+
   override keys(): MapIterator<number> {
     return [...super.keys(), ...this.leaderless].values();
   }

@@ -29,6 +29,14 @@ afterAll(async () => {
   await writer.close();
 });
 
+it('are known of the orgs whose partitions have a leader', async () => {
+  const offsets = [{ partition: 0, low: '0', high: '7' }, { partition: 1 }, { partition: 2, low: '0', high: '9' }];
+  const led = { withAdmin: () => Promise.resolve(offsets) } as unknown as KafkaConnection;
+  const orgIds = oneTo(20).map(() => anOrgId());
+  const known = orgIds.filter((orgId) => partitionOf(orgId, PARTITIONS) !== 1);
+  expect([...(await new OrgLogEnds(led, topic, PARTITIONS).of(orgIds)).keys()]).toEqual(known);
+});
+
 it('come after every record of their partitions, as soon as it is written', async () => {
   const ends = new OrgLogEnds(connection, topic, PARTITIONS);
   const orgIds = oneTo(10).map(() => anOrgId());

@@ -1,5 +1,6 @@
 import type { OrgId } from '#libs/domain';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { hasLeader } from './known-values.js';
 import { LogPositions } from './log-positions.js';
 import { partitionOf } from '../topics/partition-of.js';
 
@@ -15,9 +16,14 @@ export class OrgLogEnds {
     this.#positions = new LogPositions(connection);
   }
 
-  /** Returns the ends for any number of orgs, with one request to the brokers. */
+  /**
+   * Returns the ends for any number of orgs, with one request to the brokers. It leaves out orgs whose partition has no
+   * leader.
+   */
   async of(orgIds: readonly OrgId[]): Promise<ReadonlyMap<OrgId, number>> {
     const ends = await this.#positions.ends(this.logTopic);
-    return new Map(orgIds.map((orgId) => [orgId, ends.get(partitionOf(orgId, this.partitions)) ?? 0]));
+    const places = orgIds.map((orgId) => ({ orgId, partition: partitionOf(orgId, this.partitions) }));
+    const known = places.filter(({ partition }) => hasLeader(ends, partition));
+    return new Map(known.map(({ orgId, partition }) => [orgId, ends.get(partition) ?? 0]));
   }
 }
