@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { SecretCipher, SigningKeys, Store } from '#libs/postgres';
 import { publicKeysOf, verifyStandardSignature, type SigningKeySet } from '#libs/webhook-signature';
-import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
@@ -16,9 +15,7 @@ import { headerOf, isSignedWith } from './support/pushes.js';
 let suite: DeliverySuite;
 
 beforeAll(async () => {
-  // Pushes are held until their deliveries are seen, for longer than a busy machine takes to show them.
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '1s,2s', DELIVERY_TIMEOUT: '60s' });
-  await suite.gapless.start([DispatcherModule], { name: 'second' });
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '1s,2s' });
 });
 
 afterAll(() => suite.stop());
@@ -218,97 +215,7 @@ describe('signatures', () => {
   });
 });
 
-/** Returns the largest number of times within a second, which two clocks measure a little differently. */
-function mostWithinASecond(timesMs: readonly number[]): number {
-  return Math.max(...timesMs.map((atMs) => timesMs.filter((time) => time >= atMs && time < atMs + 990).length));
-}
-
 const eventsOf = (count: number) => Array.from({ length: count }, () => ({ event: 'ticket.created', data: {} }));
-
-describe('the pace of an endpoint', () => {
-  it.concurrent(
-    'is never above max_per_second, with retries, two dispatchers and one that joins; what waits is pending',
-    async () => {
-      const operator = await suite.anOperator();
-      let pushes = 0;
-      const held: (() => void)[] = [];
-      const receiver = await suite.aReceiver((_request, response) => {
-        const status = pushes++ % 5 === 0 ? 503 : 200;
-        held.push(() => response.writeHead(status).end());
-      });
-      const { url, received } = receiver;
-      const { id } = await operator.register({ url, events: ['ticket.created'], max_per_second: 15 });
-      await operator.emit(...eventsOf(60));
-      await eventually(async () => {
-        expect(received.length).toBeGreaterThan(5);
-        expect((await operator.endpoint(id)).health.pending).toBe(60);
-      });
-      receiver.answer = (_request, response) => response.writeHead(pushes++ % 5 === 0 ? 503 : 200).end();
-      for (const answer of held) answer();
-      const joining = await suite.gapless.start([DispatcherModule], { name: 'third' });
-      const deliveries = await eventually(async () => {
-        const found = await operator.deliveries(id);
-        expect(found.filter(({ status }) => status === 'delivered')).toHaveLength(60);
-        return found;
-      });
-      await joining.stop();
-      const attempts = deliveries.reduce((sum, delivery) => sum + delivery.attempts, 0);
-      expect(attempts).toBeGreaterThan(60);
-      expect(received.length).toBe(attempts);
-      // When they arrive is not known exactly: the receiver, too, may stand still for a moment.
-      const times = await operator.attemptTimes(id);
-      expect(times).toHaveLength(attempts);
-      expect(mostWithinASecond(times)).toBeLessThanOrEqual(15);
-    },
-  );
-
-  it.concurrent('is never above max_in_flight', async () => {
-    let [open, most] = [0, 0];
-    const to = await aSubscriber({ max_in_flight: 3 }, (_request, response) => {
-      most = Math.max(most, ++open);
-      setTimeout(() => {
-        open--;
-        response.end();
-      }, 50);
-    });
-    await to.operator.emit(...eventsOf(30));
-    await eventually(async () => {
-      expect((await to.operator.deliveries(to.endpoint.id)).map(({ status }) => status)).toEqual(
-        Array.from({ length: 30 }, () => 'delivered'),
-      );
-    });
-    expect(to.receiver.received).toHaveLength(30);
-    expect(most).toBe(3);
-  });
-
-  it.concurrent('is as before once its limits are removed', async () => {
-    const to = await aSubscriber({ max_per_second: 1 });
-    // With the limit, they would take longer than the test waits.
-    await to.operator.emit(...eventsOf(200));
-    await eventually(() => {
-      expect(to.receiver.received.length).toBeGreaterThan(1);
-    });
-    expect(await to.operator.change(to.endpoint.id, { max_per_second: null })).toMatchObject({ max_per_second: null });
-    await eventually(() => {
-      expect(to.receiver.received).toHaveLength(200);
-    });
-    await pushed(to);
-  });
-
-  it.concurrent('holds for replays and tests as well', async () => {
-    const to = await aSubscriber({ max_per_second: 5, max_in_flight: 1 });
-    await to.operator.test(to.endpoint.id);
-    const [first] = await eventually(async () => {
-      const found = await to.operator.deliveries(to.endpoint.id);
-      expect(found).toMatchObject([{ status: 'delivered' }]);
-      return found;
-    });
-    await to.operator.replay(to.endpoint.id, first!.id);
-    await eventually(() => {
-      expect(to.receiver.received).toHaveLength(2);
-    });
-  });
-});
 
 describe('an answer', () => {
   it.concurrent('with Retry-After moves the next attempt later, never earlier', async () => {
