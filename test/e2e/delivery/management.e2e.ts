@@ -6,7 +6,7 @@ import { oneTo } from '../../support/sequence.js';
 import { always, asTheEventSays } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { Delivery, Endpoint, EndpointWithSecret, Operator } from './support/operator.js';
-import { attemptOf, seqOf } from './support/pushes.js';
+import { attemptOf, seqOf, sortedSeqsOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
 const TIER_MS = 4_000;
@@ -137,7 +137,7 @@ describe('PATCH /external/webhooks/:id (contract 5.1)', () => {
       );
     const seqsOnce = (seqs: readonly number[]) =>
       eventually(() => {
-        expect(receiver.received.map(seqOf).toSorted((a, b) => a - b)).toEqual(seqs);
+        expect(sortedSeqsOf(receiver.received)).toEqual(seqs);
       });
     await emitAll();
     await seqsOnce([1, 3]);

@@ -18,6 +18,11 @@ export function seqOf(push: Received): number {
   return envelopeOf(push).seq;
 }
 
+/** The seqs of pushes, sorted: those of an endpoint without `ordering` may overtake each other. */
+export function sortedSeqsOf(pushes: readonly Received[]): readonly number[] {
+  return pushes.map(seqOf).toSorted((a, b) => a - b);
+}
+
 /** The seqs of the pushes that the receiver got, as their header says, in the order in which they came. */
 export function seqsAt({ received }: Receiver): readonly number[] {
   return received.map((push) => Number(headerOf(push, 'x-service-sequence')));
