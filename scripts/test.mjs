@@ -15,7 +15,7 @@ const node = (path, ...args) => [bin(path), ...args];
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 /** Jest leaves a core free, which is half of the machine in CI. */
 const ON_TWO_CORES = '--maxWorkers=2';
-/** Its suites mostly wait for servers. */
+/** Its suites wait for a third of their time: for servers, or for what they time. */
 const WAITING = '--maxWorkers=3';
 /** Brokers of tests run for minutes. What Java's second compiler takes at each start, they would never save. */
 const SHORT_LIVED_JVM = '-XX:TieredStopAtLevel=1';
@@ -23,12 +23,12 @@ const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /**
- * Checks of the sources. They use one core each, so two of them run at a time. What has a priority `besideE2e` shares the
- * time of the end-to-end tests, which mostly wait, in a run of all phases; so does the simulation.
+ * Checks of the sources. They use one core each, so two of them run at a time. In a run of all phases, what has a priority
+ * `besideSuites` takes the time in which the suites wait; so does the simulation.
  */
 const CHECKS = [
-  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideE2e: LOW },
-  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideE2e: LOW },
+  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideSuites: LOW },
+  { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideSuites: LOW },
   { name: 'types', args: node('typescript-compiler/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript-compiler/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },
   { name: 'cspell', args: node('cspell/bin.mjs', '--no-progress', '--no-summary', '--dot') },
@@ -41,12 +41,12 @@ const CHECKS_AT_ONCE = 2;
 
 /** In this order: what fails sooner comes first. All are run by Node. */
 const SUITES = [
-  { name: 'unit', args: [...jest(ROOT, 'unit'), ON_TWO_CORES], report: jestReport },
+  { name: 'unit', args: [...jest(ROOT, 'unit'), WAITING], report: jestReport },
   {
     name: 'simulation',
     args: ['--max-semi-space-size=64', join(ROOT, 'dist/test/simulation/main.js'), '--histories=400'],
     report: (file) => ['--report', file],
-    besideE2e: LOW,
+    besideSuites: LOW,
   },
   { name: 'integration', args: [...withServers('integration'), WAITING], report: jestReport },
   { name: 'e2e', args: [...withServers('e2e'), ON_TWO_CORES], report: jestReport },
@@ -119,21 +119,18 @@ await runMain(async () => {
     total.passed += passed;
     total.failed += failed;
   };
-  const isBeside = ({ besideE2e }) => besideE2e !== undefined && wanted === undefined;
+  const isBeside = ({ besideSuites }) => besideSuites !== undefined && wanted === undefined;
   const quietly = async (phase) => {
-    const result = await runNodeQuietly(ROOT, argsOf(phase), isBeside(phase) ? phase.besideE2e : NORMAL);
+    const result = await runNodeQuietly(ROOT, argsOf(phase), isBeside(phase) ? phase.besideSuites : NORMAL);
     if (SUITES.includes(phase)) count(phase);
     return result;
   };
   const inTurn = phases.filter((phase) => !isBeside(phase));
   const checks = inTurn.filter((phase) => CHECKS.includes(phase));
   let hasFailed = !(await runQuietly(checks, CHECKS_AT_ONCE, quietly));
-  let beside;
+  const beside = hasFailed ? undefined : runQuietly(phases.filter(isBeside), 1, quietly);
   for (const phase of hasFailed ? [] : inTurn.filter((one) => SUITES.includes(one))) {
     if (['e2e', 'clients'].includes(phase.name)) await outsideClients;
-    if (phase.name === 'e2e') {
-      beside = runQuietly(phases.filter(isBeside), 1, quietly);
-    }
     console.log(`\n=== ${phase.name}`);
     const began = performance.now();
     const passed = await runNode(ROOT, argsOf(phase));
