@@ -254,19 +254,45 @@ describe('gapless listen', () => {
     for (const file of readdirSync(directory)) expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
   });
 
-  it.each(['beginning', '0'])('begins at the oldest event with --from %s, and reports none as gone', async (from) => {
-    const headers = { 'x-oldest-sequence': '7', 'x-head-sequence': '9' };
+  /** Answers as a feed of 7 … 9, of which retention removes event 7 after so many requests. */
+  function aFeedFrom7(removedAfter = Infinity): void {
+    let requests = 0;
     service.answer = ({ url }) => {
+      const oldest = ++requests > removedAfter ? 8 : 7;
       const since = Number(new URLSearchParams(url.split('?')[1]).get('since'));
-      const seqs = [7, 8, 9].filter((seq) => seq > since);
+      const seqs = [7, 8, 9].filter((seq) => seq > since && seq >= oldest);
+      const headers = { 'x-oldest-sequence': String(oldest), 'x-head-sequence': '9' };
       return { ...aPage(seqs.map((seq) => anEnvelope(seq))), headers };
     };
+  }
+
+  it.each(['beginning', '0'])('begins at the oldest event with --from %s, and reports none as gone', async (from) => {
+    aFeedFrom7();
     const listening = listen('--from', from);
     await untilForwarded(3);
     machine.stop.abort();
     await listening;
     expect(forwarded()).toEqual([7, 8, 9]);
     expect(machine.reported.at(-1)).toBe('Waiting for events after #6.');
+  });
+
+  it('reports none as gone if retention removes the oldest event as it begins there', async () => {
+    aFeedFrom7(1);
+    const listening = listen('--from', 'beginning');
+    await untilForwarded(2);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([8, 9]);
+    expect(machine.reported.at(-1)).toBe('Waiting for events after #6.');
+  });
+
+  it('reports what is gone after a given position', async () => {
+    aFeedFrom7();
+    const listening = listen('--from', '3');
+    await untilForwarded(3);
+    machine.stop.abort();
+    await listening;
+    expect(machine.reported.at(-1)).toMatch(/^Some events are gone, .*: 3 lost\.$/);
   });
 
   it('reports that Gapless is away, and goes on when it is back', async () => {

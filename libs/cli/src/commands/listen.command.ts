@@ -72,16 +72,20 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   report(`Waiting for events after #${position}.`);
   if (position > bounds.headSeq) report(aheadOfFeed(position, bounds.headSeq));
   const [only, ...others] = options.events ?? [];
+  // Retention may remove the oldest events before they are read: then the beginning is after them.
+  let isAtBeginning = from === 'beginning' || from === 0;
   const batches = readFeed({
     feed,
     cursor: state,
     signal,
     onPruned: ({ message }) => {
-      report(`Some events are gone, since you were away for longer than the retention: ${message}.`);
+      if (!isAtBeginning)
+        report(`Some events are gone, since you were away for longer than the retention: ${message}.`);
     },
     ...(only === undefined || others.length > 0 ? {} : { event: only }),
   });
   for await (const events of batches) {
+    isAtBeginning = false;
     for (const event of events) {
       const isWanted = options.events === undefined || options.events.includes(event.event);
       if (isWanted && !(await forwarder.forward(event, raw.bytesOf(event), signal))) return;
