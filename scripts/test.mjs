@@ -15,7 +15,7 @@ const node = (path, ...args) => [bin(path), ...args];
 const withServers = (project) => [...jest(ROOT, project), '--forceExit'];
 /** Jest leaves a core free, which is half of the machine in CI. */
 const ON_TWO_CORES = '--maxWorkers=2';
-/** Its suites wait for a third of their time: for servers, or for what they time. */
+/** Their suites wait for a fifth of their time or more: for servers, or for what they time. */
 const WAITING = '--maxWorkers=3';
 /** Brokers of tests run for minutes. What Java's second compiler takes at each start, they would never save. */
 const SHORT_LIVED_JVM = '-XX:TieredStopAtLevel=1';
@@ -49,7 +49,7 @@ const SUITES = [
     besideSuites: LOW,
   },
   { name: 'integration', args: [...withServers('integration'), WAITING], report: jestReport },
-  { name: 'e2e', args: [...withServers('e2e'), ON_TWO_CORES], report: jestReport },
+  { name: 'e2e', args: [...withServers('e2e'), WAITING], report: jestReport },
   { name: 'clients', args: [...withServers('clients'), ON_TWO_CORES], report: jestReport },
   { name: 'browser', args: [...withServers('browser'), ON_TWO_CORES], report: jestReport },
 ];
