@@ -5,7 +5,7 @@ import { takeOverTime } from './engine/take-over-time.js';
 import { runHistories, type RunOutcome } from './run-histories.js';
 import { FAULT_NAMES, type FaultName } from './world/faults.js';
 
-/** The default, also with the tests: at most so many histories, in at most so many minutes. */
+/** The default: at most so many histories, in at most so many minutes. */
 const USUAL_HISTORIES = 1_000;
 const USUAL_MINUTES = 3;
 
