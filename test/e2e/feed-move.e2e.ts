@@ -259,12 +259,17 @@ describe('a feed that moves while everything runs', () => {
       );
       expect(ready).toBeDefined();
     }, PATIENCE);
-    const isUnderWay = /Another move, rebuild or repair is under way/;
-    expect(await refusal(urls(4, 6))).toMatch(isUnderWay);
-    for (const [other, args] of [[rebuildCommand, []] as const, [repairCommand, ['--apply']] as const]) {
-      expect((await runCommand(other, environment(), args)).failure?.message).toMatch(isUnderWay);
+    // It would move the feed while the others are still asked.
+    command.kill('SIGSTOP');
+    try {
+      const isUnderWay = /Another move, rebuild or repair is under way/;
+      expect(await refusal(urls(4, 6))).toMatch(isUnderWay);
+      for (const [other, args] of [[rebuildCommand, []] as const, [repairCommand, ['--apply']] as const]) {
+        expect((await runCommand(other, environment(), args)).failure?.message).toMatch(isUnderWay);
+      }
+    } finally {
+      command.kill('SIGKILL');
     }
-    command.kill('SIGKILL');
     await once(command, 'exit');
     expect(servedBy(apps[0]!)).toEqual(before);
     for (const org of orgs) {
