@@ -330,7 +330,8 @@ async function replaced(
   act: (other: Client) => Promise<void>,
 ): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
-  const admin = new Client({ connectionString: Object.assign(new URL(databaseUrl), { pathname: '/template1' }).href });
+  // Not `template1`: while anyone is connected to it, other suites cannot create databases.
+  const admin = new Client({ connectionString: Object.assign(new URL(databaseUrl), { pathname: '/postgres' }).href });
   await admin.connect();
   const leave = async (database: string) => {
     await admin.query(`alter database "${database}" allow_connections false`);

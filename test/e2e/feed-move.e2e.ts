@@ -259,12 +259,17 @@ describe('a feed that moves while everything runs', () => {
       );
       expect(ready).toBeDefined();
     }, PATIENCE);
-    const isUnderWay = /Another move, rebuild or repair is under way/;
-    expect(await refusal(urls(4, 6))).toMatch(isUnderWay);
-    for (const [other, args] of [[rebuildCommand, []] as const, [repairCommand, ['--apply']] as const]) {
-      expect((await runCommand(other, environment(), args)).failure?.message).toMatch(isUnderWay);
+    // It would move the feed while the others are still asked.
+    command.kill('SIGSTOP');
+    try {
+      const isUnderWay = /Another move, rebuild or repair is under way/;
+      expect(await refusal(urls(4, 6))).toMatch(isUnderWay);
+      for (const [other, args] of [[rebuildCommand, []] as const, [repairCommand, ['--apply']] as const]) {
+        expect((await runCommand(other, environment(), args)).failure?.message).toMatch(isUnderWay);
+      }
+    } finally {
+      command.kill('SIGKILL');
     }
-    command.kill('SIGKILL');
     await once(command, 'exit');
     expect(servedBy(apps[0]!)).toEqual(before);
     for (const org of orgs) {
@@ -281,15 +286,19 @@ describe('a feed that moves while everything runs', () => {
     const main = apps[0]!.app.get(Store);
     load = new Load();
     load.start();
-    await eventually(
-      async () => {
-        const rows = await main.query('select from feed_list where closed_until > clock_timestamp()');
-        expect(rows).toHaveLength(1);
-      },
-      { ...PATIENCE, intervalMs: 5 },
-    );
-    command.kill('SIGKILL');
-    await once(command, 'exit');
+    await main.transaction(async (runner) => {
+      // As a statement that writes the feed and does not end. The command closes the feed again and again, in vain.
+      await runner.query('lock table projection_offsets in row exclusive mode');
+      await eventually(
+        async () => {
+          const rows = await main.query('select from feed_list where closed_until > clock_timestamp()');
+          expect(rows).toHaveLength(1);
+        },
+        { ...PATIENCE, intervalMs: 5 },
+      );
+      command.kill('SIGKILL');
+      await once(command, 'exit');
+    });
     await load.stop();
     expect(load.failures).toEqual([]);
     process.stdout.write(`killed while closed: ${JSON.stringify(load.longest)}\n`);

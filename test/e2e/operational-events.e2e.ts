@@ -204,7 +204,9 @@ describe('the example of an event type (contract 4.5)', () => {
       expect(chosen.received.map(({ headers }) => headers['x-service-event'])).toEqual(['lead.created']);
       return Promise.resolve();
     });
-    expect(await api.feedText('since=0')).toContain(chosen.received[0]?.body.toString());
+    await eventually(async () => {
+      expect(await api.feedText('since=0')).toContain(chosen.received[0]?.body.toString());
+    });
     // The real event shows that the other endpoint would have got the example by now.
     await api.emit([
       { event: 'lead.created', data: { id: 'l1', email: null, source: 'manual', created_at: '2026-06-01T12:00:00Z' } },

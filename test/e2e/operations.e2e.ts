@@ -168,6 +168,8 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
     gapless = await aGapless({
       RETRY_SCHEDULE: '500ms,1h',
       AUTO_DISABLE_AFTER: String(AUTO_DISABLE_AFTER),
+      // Pushes that hang are in flight until the suite ends.
+      DELIVERY_TIMEOUT: '60s',
       SECRET_ENCRYPTION_KEYS: `test:${ENCRYPTION_KEY}`,
       // No alert is raised, so nothing is sent there.
       SMTP_URL: 'smtp://127.0.0.1:9',

@@ -162,7 +162,7 @@ describe('an event that is pushed and pulled', () => {
       expect(verifySignature({ body, header, secret: webhook.secret })).toMatchObject({ valid: true });
       const [t = '', v1 = ''] = header.split(',').map((part) => part.slice(part.indexOf('=') + 1));
       expect(v1).toBe(createHmac('sha256', webhook.secret).update(`${t}.`).update(body).digest('hex'));
-      expect(Math.abs(Number(t) * 1_000 - push.atMs)).toBeLessThan(5_000);
+      expect(Math.abs(Number(t) * 1_000 - push.atMs)).toBeLessThan(60_000);
       expect(
         verifySignature({ body: Buffer.concat([body, Buffer.from(' ')]), header, secret: webhook.secret }),
       ).toEqual({ valid: false, reason: 'mismatch' });

@@ -16,6 +16,7 @@ import { compileJava, itUnless, LACKS, ROOT, runJava, runProgram } from '../supp
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { aSecuredKafka, type SecuredKafka } from '../support/secured-kafka.js';
 import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
+import { makePlainTopics } from '../support/topics.js';
 import { outsideClientPaths } from '../../scripts/outside-clients.mjs';
 
 const USERS = [...STAGE_NAMES, 'cli', 'service'].map((name) => `gapless-${name}`);
@@ -238,7 +239,7 @@ describe('brokers that ask who connects', () => {
       const [plain, producer] = [client.producer(), client.producer({ ...open, idempotent: true })];
       await Promise.all([admin, plain, producer].map((each) => each.connect()));
       try {
-        await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true });
+        await makePlainTopics(admin, [{ topic, numPartitions: 1 }]);
         await plain.send({ topic, messages: [{ value: 'before' }] });
         const transaction = await producer.transaction();
         await transaction.send({ topic, messages: [{ value: 'never ended' }] });

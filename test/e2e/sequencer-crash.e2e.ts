@@ -14,8 +14,6 @@ import { drawsFrom, oneTo } from '../support/sequence.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 import { API_HTTP } from '../support/stages.js';
 
-/** A group notices a dead member after its session of 10 s; then somebody has to restore and to catch up. */
-const TAKEOVER_MS = 40_000;
 const ORGS = 5;
 
 /** A Gapless whose sequencers are processes of their own, and publishers that send events of five orgs over HTTP. */
@@ -97,7 +95,7 @@ class Ordeal {
           this.feeds.set(orgId, await reader.feed());
           expect(this.feeds.get(orgId)!.at(-1)?.id).toBe(last);
         },
-        { timeoutMs: TAKEOVER_MS, intervalMs: 100 },
+        { intervalMs: 100 },
       );
     }
     const { KAFKA_BROKERS: brokers, TOPIC_PREFIX: prefix } = this.gapless.environment;
@@ -116,7 +114,7 @@ class Ordeal {
         const { groups } = await admin.describeGroups([groupId]);
         expect(groups[0]?.members).toEqual([]);
       },
-      { timeoutMs: TAKEOVER_MS, intervalMs: 200 },
+      { intervalMs: 200 },
     );
     await admin.disconnect();
   }
@@ -159,7 +157,7 @@ async function killThrice(ordeal: Ordeal): Promise<void> {
     });
     await victim.ended;
     sequencer = await ordeal.aSequencer();
-    await sequencer.ready(TAKEOVER_MS);
+    await sequencer.ready();
   }
   await ordeal.publish(200);
   await ordeal.settle();
@@ -187,12 +185,9 @@ async function freezeOne(ordeal: Ordeal): Promise<void> {
   frozen.signal('SIGCONT');
   await ordeal.publish(500);
   // The one that was frozen has to be of use again: it is the only one that is left.
-  await eventually(
-    () => {
-      expect(frozen.log.filter(({ msg }) => msg === 'consumer.joined').length).toBeGreaterThan(1);
-    },
-    { timeoutMs: TAKEOVER_MS },
-  );
+  await eventually(() => {
+    expect(frozen.log.filter(({ msg }) => msg === 'consumer.joined').length).toBeGreaterThan(1);
+  });
   expect(await other.stop()).toBe(0);
   await ordeal.publish(100);
   await ordeal.settle();
@@ -229,7 +224,7 @@ describe('the log after', () => {
       outcomes.set(name, story(ordeal));
     }
     await Promise.allSettled(outcomes.values());
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await Promise.all([...ordeals.values()].map((ordeal) => ordeal.end()));
