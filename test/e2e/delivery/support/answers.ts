@@ -7,6 +7,11 @@ export function always(status: number): Receiver['answer'] {
   return (_request, response) => response.writeHead(status).end();
 }
 
+/** Answers every push with 503. Endpoints with `respect_retry_after` get the next one so many seconds later. */
+export function askingToWait(seconds: number): Receiver['answer'] {
+  return (_request, response) => response.writeHead(503, { 'retry-after': String(seconds) }).end();
+}
+
 /**
  * Answers the pushes of a delivery with the statuses in its event, as `data: {answers: [500, 200]}`, one
  * after the other; the last one over and over. Without them, it does not answer.
