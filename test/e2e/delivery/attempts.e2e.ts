@@ -63,11 +63,13 @@ describe('an attempt (contract 4.1)', () => {
     const to = await suite.aSubscriber({}, always(202));
     const emittedAtMs = Date.now();
     const [eventId] = await to.operator.emit({ event: 'ticket.created', data: {} });
-    const [{ attempts_log, envelope, endpoint_id, request, ...delivery } = {} as never] = await deliveriesOnce(
-      to,
-      1,
-      ended,
-    );
+    const [{ id } = {} as never] = await deliveriesOnce(to, 1, ended);
+    const { attempts_log, envelope, endpoint_id, request, ...delivery } = await eventually(async () => {
+      const found = await to.operator.delivery(to.endpoint.id, id);
+      // The feed is projected beside the delivery log.
+      expect(found.envelope).not.toBeNull();
+      return found;
+    });
     const [push] = to.receiver.received as readonly [Received];
     expect(delivery).toEqual({
       id: push.headers['x-service-delivery-id'],

@@ -261,7 +261,10 @@ it.concurrent(
     await operator.change(endpoint.id, { is_active: true });
     await emit(to, 1);
     await deliveriesOnce(to, [{ seq: 3, status: 'delivered' }]);
-    expect((await operator.api.feed()).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    // The feed is projected beside the delivery log.
+    await eventually(async () => {
+      expect((await operator.api.feed()).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    });
   },
 );
 
@@ -376,7 +379,9 @@ it.concurrent(
       },
     ]);
     const [push] = receiver.received;
-    expect(await operator.api.feedText('since=0')).toBe(`{"data":[${push!.body.toString()}],"next_seq":null}`);
+    await eventually(async () => {
+      expect(await operator.api.feedText('since=0')).toBe(`{"data":[${push!.body.toString()}],"next_seq":null}`);
+    });
     // The next event reaches the other endpoint, so the test, which came before it, does not.
     await operator.emit({ event: 'ticket.created', data: {} });
     await eventually(() => {

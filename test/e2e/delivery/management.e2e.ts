@@ -273,7 +273,12 @@ describe('a delivery (contract 3.5)', () => {
       expect(found).toMatchObject([{ status: 'delivered', attempts: 2 }]);
       return found;
     });
-    const whole = await operator.delivery(endpoint.id, delivery!.id);
+    const whole = await eventually(async () => {
+      const found = await operator.delivery(endpoint.id, delivery!.id);
+      // The feed is projected beside the delivery log.
+      expect(found.envelope).not.toBeNull();
+      return found;
+    });
     const attempt = {
       at: expect.any(String),
       due_at: expect.any(String),

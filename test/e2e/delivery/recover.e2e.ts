@@ -37,6 +37,13 @@ async function deliveriesOnce({ operator, endpoint }: Subscribed, count: number,
   });
 }
 
+/** Waits until the feed has the event, as a recovery needs it. The feed is projected beside the delivery log. */
+async function inFeed({ operator }: Pick<Subscribed, 'operator'>, eventId: string | undefined): Promise<void> {
+  await eventually(async () => {
+    expect((await operator.api.request('GET', `/external/events/${eventId!}`)).status).toBe(200);
+  });
+}
+
 /** Emits events that all fail for good. */
 async function failing(to: Subscribed, count: number): Promise<void> {
   const { answer } = to.receiver;
@@ -44,9 +51,10 @@ async function failing(to: Subscribed, count: number): Promise<void> {
     ({ status }) => status === 'failed',
   ).length;
   to.receiver.answer = always(500);
-  await to.operator.emit(...tickets(count));
+  const ids = await to.operator.emit(...tickets(count));
   await deliveriesOnce(to, failedBefore + count, 'failed');
   to.receiver.answer = answer;
+  await inFeed(to, ids.at(-1));
 }
 
 /** Emits events while the endpoint is inactive. Returns when they are in the feed and have been routed. */
@@ -57,13 +65,14 @@ async function missing({ operator, endpoint }: Subscribed, events: readonly Subm
     events: [...new Set(events.map(({ event }) => event))],
   });
   await operator.change(endpoint.id, { is_active: false });
-  await operator.emit(...events);
+  const ids = await operator.emit(...events);
   // What an endpoint without limits has got is routed for all.
   await eventually(async () => {
     expect(await operator.deliveries(witness.id)).toHaveLength(events.length);
   });
   await operator.remove(witness.id);
   await operator.change(endpoint.id, { is_active: true });
+  await inFeed({ operator }, ids.at(-1));
 }
 
 /** Runs a recovery, and returns the seqs of what it made the endpoint receive, sorted: pushes may overtake each other. */
@@ -99,11 +108,12 @@ interface Failed extends Subscribed {
 async function anEndpointWithFailures(count: number): Promise<Failed> {
   const to = await suite.aSubscriber({}, always(500));
   const { operator, receiver, endpoint } = to;
-  await operator.emit(...tickets(count));
+  const ids = await operator.emit(...tickets(count));
   await eventually(async () => {
     const deliveries = await operator.deliveries(endpoint.id);
     expect(deliveries.map(({ status }) => status)).toEqual(oneTo(count).map(() => 'failed'));
   });
+  await inFeed(to, ids.at(-1));
   receiver.answer = always(200);
   const before = receiver.received.length;
   return { ...to, seqs: () => sortedSeqsOf(receiver.received.slice(before)) };
@@ -232,8 +242,9 @@ describe('recover (contract 4.4)', () => {
     to.receiver.answer = () => {
       // No answer: the attempt is in flight when the endpoint is disabled, and fails later.
     };
-    await to.operator.emit(...tickets(1));
+    const [id] = await to.operator.emit(...tickets(1));
     await deliveriesOnce(to, 1, 'pending');
+    await inFeed(to, id);
     await to.operator.change(to.endpoint.id, { is_active: false });
     await deliveriesOnce(to, 1, 'failed');
     to.receiver.answer = always(200);

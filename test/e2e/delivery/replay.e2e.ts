@@ -38,7 +38,7 @@ interface Sent {
   readonly id: string;
 }
 
-/** An event that is on its way to its one subscriber. */
+/** An event that is on its way to its one subscriber, and in the feed, as a replay needs it. */
 async function anEventTo(answer: Receiver['answer'], dataJson = '{}'): Promise<Sent> {
   const operator = await suite.anOperator();
   const receiver = await suite.aReceiver(answer);
@@ -47,6 +47,8 @@ async function anEventTo(answer: Receiver['answer'], dataJson = '{}'): Promise<S
   const [delivery] = await eventually(async () => {
     const deliveries = await operator.deliveries(endpoint.id);
     expect(deliveries).toHaveLength(1);
+    // The feed is projected beside the delivery log.
+    expect((await operator.delivery(endpoint.id, deliveries[0]!.id)).envelope).not.toBeNull();
     return deliveries;
   });
   return { operator, receiver, endpoint, id: delivery!.id };
