@@ -14,7 +14,7 @@ import type { Delivery, Endpoint, EndpointHealth } from './support/operator.js';
 import { attemptOf, envelopeOf, headerOf, isSignedWith, nothingMoreComes, seqOf } from './support/pushes.js';
 
 /** One retry, far enough away for something to happen before it. */
-const TIER_MS = 4_000;
+const TIER_MS = 10_000;
 /** How long a retry that waits could still be sent: its time, and what it may take to start. */
 const RETRY_WITHIN_MS = TIER_MS + 1_000;
 /** The default (contract 9) of `AUTO_DISABLE_AFTER`. */
@@ -226,7 +226,7 @@ it.concurrent(
     (await held.next()).answer(503);
     await deliveriesOnce(to, [{ status: 'pending', attempts: 1, response_status: 503 }]);
     await emit(to, 1);
-    const inFlight = await held.next();
+    const inFlight = await held.nextOf(2);
     await deliveriesOnce(to, [{ attempts: 1 }, { status: 'pending', attempts: 0 }]);
     expect(await operator.change(endpoint.id, { is_active: false })).toMatchObject({ is_active: false });
     const ended = { status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null } as const;

@@ -1,6 +1,6 @@
 import { eventually } from '../../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../../support/receiver.js';
-import { deliveryIdOf, envelopeOf } from './pushes.js';
+import { deliveryIdOf, envelopeOf, seqOf } from './pushes.js';
 
 /** Answers every push with this status. */
 export function always(status: number): Receiver['answer'] {
@@ -54,5 +54,13 @@ export class HeldPushes {
     );
     this.#taken++;
     return held;
+  }
+
+  /** Returns the next push of the event. Those of other events before it get no answer. */
+  async nextOf(seq: number): Promise<HeldPush> {
+    for (;;) {
+      const held = await this.next();
+      if (seqOf(held.push) === seq) return held;
+    }
   }
 }
