@@ -135,11 +135,13 @@ describe('an endpoint with previous_sequence', () => {
     const [first] = await delivered(to, 3);
     await to.operator.replay(to.endpoint.id, first!.id);
     await eventually(() => {
-      expect([...previousBySeq(to)]).toEqual([
-        [1, [undefined, undefined]],
-        [2, [undefined]],
-        [3, [0]],
-      ]);
+      expect(previousBySeq(to)).toEqual(
+        new Map([
+          [1, [undefined, undefined]],
+          [2, [undefined]],
+          [3, [0]],
+        ]),
+      );
     }, SLOWLY);
     const test = await to.operator.test(to.endpoint.id);
     await eventually(() => {
