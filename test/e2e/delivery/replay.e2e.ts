@@ -122,7 +122,7 @@ describe('a replay (contract 4.1, 4.3)', () => {
       const askedAtMs = Date.now();
       const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
       const push = await held.next();
-      const whole = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      const whole = await once(sent, { status: 'pending' });
       const { attempts_log, endpoint_id, envelope, request, ...delivery } = whole;
       expect(answered).toEqual(delivery);
       expect(delivery).toEqual({
