@@ -24,7 +24,7 @@ let suite: DeliverySuite;
 
 beforeAll(async () => {
   // Pushes are held while other things are done.
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: `${TIER_MS}ms`, DELIVERY_TIMEOUT: '20s' });
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: `${TIER_MS}ms`, DELIVERY_TIMEOUT: '60s' });
 });
 
 afterAll(() => suite.stop());

@@ -16,7 +16,7 @@ beforeAll(async () => {
   dns.set('inside.example.com', ['93.184.216.34', '10.0.0.7']);
   suite = await DeliverySuite.start({
     RETRY_SCHEDULE: '1s',
-    DELIVERY_TIMEOUT: '20s',
+    DELIVERY_TIMEOUT: '60s',
     AUTO_DISABLE_AFTER: '1000',
     DNS_SERVERS: dns.address,
   });
