@@ -3,13 +3,10 @@ import { startDnsServer } from '../../../libs/destinations/src/http/testing/dns-
 import { aWidgetId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { oneTo } from '../../support/sequence.js';
-import { always, asTheEventSays } from './support/answers.js';
+import { askingToWait, asTheEventSays } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
 import type { Delivery, Endpoint, EndpointWithSecret, Operator } from './support/operator.js';
 import { attemptOf, seqOf, sortedSeqsOf } from './support/pushes.js';
-
-/** One retry, far enough away for something to happen before it. */
-const TIER_MS = 4_000;
 
 let suite: DeliverySuite;
 
@@ -18,8 +15,8 @@ beforeAll(async () => {
   dns.set('hooks.example.com', ['93.184.216.34']);
   dns.set('inside.example.com', ['93.184.216.34', '10.0.0.7']);
   suite = await DeliverySuite.start({
-    RETRY_SCHEDULE: `${TIER_MS}ms`,
-    DELIVERY_TIMEOUT: '20s',
+    RETRY_SCHEDULE: '1s',
+    DELIVERY_TIMEOUT: '60s',
     AUTO_DISABLE_AFTER: '1000',
     DNS_SERVERS: dns.address,
   });
@@ -110,8 +107,10 @@ describe('PATCH /external/webhooks/:id (contract 5.1)', () => {
 
   it.concurrent('of url sends the very next attempt there, a retry of an earlier delivery too', async () => {
     const operator = await suite.anOperator();
-    const [before, after] = [await suite.aReceiver(always(500)), await suite.aReceiver()];
-    const endpoint = await operator.register({ url: before.url, events: ['ticket.created'] });
+    // The retry is far enough away for the change to come before it.
+    const [before, after] = [await suite.aReceiver(askingToWait(10)), await suite.aReceiver()];
+    const settings = { events: ['ticket.created'], respect_retry_after: true };
+    const endpoint = await operator.register({ url: before.url, ...settings });
     await operator.emit({ event: 'ticket.created', data: {} });
     await eventually(async () => {
       expect(await operator.deliveries(endpoint.id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
@@ -273,7 +272,12 @@ describe('a delivery (contract 3.5)', () => {
       expect(found).toMatchObject([{ status: 'delivered', attempts: 2 }]);
       return found;
     });
-    const whole = await operator.delivery(endpoint.id, delivery!.id);
+    const whole = await eventually(async () => {
+      const found = await operator.delivery(endpoint.id, delivery!.id);
+      // The feed is projected beside the delivery log.
+      expect(found.envelope).not.toBeNull();
+      return found;
+    });
     const attempt = {
       at: expect.any(String),
       due_at: expect.any(String),

