@@ -195,9 +195,11 @@ describe('a handler that is slow', () => {
         FEW.map((name) => `${name} ${round}`),
       );
     }
-    // Its session went on all the time.
+    // Its session went on all the time. On a busy machine, a heartbeat may be late.
     expect(context!.isStale()).toBe(false);
-    expect(context!.holdsLease()).toBe(true);
+    await eventually(() => {
+      expect(context!.holdsLease()).toBe(true);
+    });
     expect(troubled).toEqual([]);
     expect(await committedOffset(TROUBLED)).toBe(-1);
     hang.end();
