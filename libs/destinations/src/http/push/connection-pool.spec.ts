@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { systemClock } from '#libs/domain';
 import { parseNetworks } from '#libs/runtime';
+import { freePort } from '../../../../../test/support/free-port.js';
 import { createResolver } from '../resolver.js';
 import { reset, startReceiver, type TestReceiver } from '../testing/receiver.js';
 import type { Connection } from './connection.js';
@@ -60,9 +61,7 @@ describe('ConnectionPool', () => {
   });
 
   it('forgets a connection that could not be made', async () => {
-    const { port } = server;
-    await server.close();
-    await post(port);
+    await post(await freePort());
     expect(pool.size).toBe(0);
   });
 
