@@ -135,7 +135,9 @@ async function expectRepaired(known: readonly string[]): Promise<void> {
   expect(await idsInLog()).toEqual([...known, ...later]);
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
-  expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
+  await eventually(async () => {
+    expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
+  }, PATIENCE);
   const again = await runCommand(repairCommand, gapless.environment);
   expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
 }

@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
+import { freePort } from './free-port.js';
 
 /** A broker of a suite's own that comes and goes. Its address and its records stay. */
 export interface PrivateKafka {
@@ -21,8 +21,8 @@ export interface PrivateKafka {
 /** Runs already. */
 export async function aPrivateKafka(): Promise<PrivateKafka> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
-  // Below the ports that the system hands out by itself: while the broker is stopped, nobody gets this one by chance.
-  const port = randomInt(20_000, 32_000);
+  // While the broker is stopped, no other server gets this port by chance.
+  const port = await freePort();
   const launch = () =>
     startEmbeddedKafka({
       dataDir,

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../test/support/free-port.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { serviceSignature, verifySignature } from '../../webhook-signature/src/index.js';
 import { explain } from './explain.js';
@@ -25,8 +26,13 @@ afterEach(() => {
   app.stop();
 });
 
-function loggedIn(): void {
-  machine.environment = { GAPLESS_URL: service.url, GAPLESS_API_KEY: 'gk_1_secret' };
+function loggedIn(url = service.url): void {
+  machine.environment = { GAPLESS_URL: url, GAPLESS_API_KEY: 'gk_1_secret' };
+}
+
+/** A URL at which no one listens. */
+async function deadUrl(): Promise<string> {
+  return `http://127.0.0.1:${await freePort()}`;
 }
 
 async function failure(run: Promise<void>): Promise<string> {
@@ -109,7 +115,9 @@ describe('the stored key', () => {
 });
 
 describe('gapless events tail', () => {
-  beforeEach(loggedIn);
+  beforeEach(() => {
+    loggedIn();
+  });
 
   it('prints each event on a line, or whole as it is stored', async () => {
     service.answer = () => aPage([anEnvelope(1), anEnvelope(2)]);
@@ -140,7 +148,7 @@ describe('gapless events tail', () => {
   });
 
   it('ends if Gapless never answers, and reports each try until then', async () => {
-    service.stop();
+    loggedIn(await deadUrl());
     expect(await failure(machine.run('events', 'tail'))).toMatch(/does not answer \(ECONNREFUSED\).*Check the URL/);
     expect(machine.reported).toEqual(
       Array<unknown>(2).fill(expect.stringMatching(/does not answer \(ECONNREFUSED\).*Trying again\.$/)),
@@ -148,7 +156,7 @@ describe('gapless events tail', () => {
   });
 
   it('ends without an error when it is interrupted while Gapless does not answer', async () => {
-    service.stop();
+    loggedIn(await deadUrl());
     const tailing = machine.run('events', 'tail');
     await eventually(() => {
       expect(machine.reported).toHaveLength(1);
@@ -162,7 +170,7 @@ describe('gapless events tail', () => {
     expect(await failure(machine.run('events', 'tail', '--from', '4127', '--no-follow'))).toMatch(
       /^The feed ends at #3, so no event is after #4127\./,
     );
-  }, 2_000);
+  }, 30_000);
 
   it('says that it waits if the feed ends before --from', async () => {
     service.answer = () => aPage([]);

@@ -71,16 +71,25 @@ export async function aReplicatedPostgres(): Promise<ReplicatedPostgres> {
 
 function standbyOf(server: EmbeddedPostgres): Standby {
   const { url, pid = 0 } = server;
-  const run = async (sql: string): Promise<void> => {
+  const run = async (sql: string): Promise<readonly unknown[]> => {
     const client = new Client({ connectionString: url });
     await client.connect();
-    await client.query(sql).finally(() => client.end());
+    const { rows } = await client.query(sql).finally(() => client.end());
+    return rows;
   };
   return {
     url,
     server,
-    // A standby cancels any statement that its replay waits for.
-    pauseReplay: (isPaused) => eventually(() => run(`select pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`)),
+    async pauseReplay(isPaused) {
+      // A standby cancels any statement that its replay waits for.
+      await eventually(() => run(`select pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`));
+      if (!isPaused) return;
+      // It replays the present record to its end.
+      await eventually(async () => {
+        const [row] = await run('select pg_get_wal_replay_pause_state() as state');
+        if ((row as { state: string }).state !== 'paused') throw new Error('the replay goes on');
+      });
+    },
     freeze(isFrozen) {
       for (const each of [pid, ...childPidsOf(pid)]) {
         try {
@@ -90,7 +99,9 @@ function standbyOf(server: EmbeddedPostgres): Standby {
         }
       }
     },
-    promote: () => run('select pg_promote()'),
+    async promote() {
+      await run('select pg_promote()');
+    },
   };
 }
 

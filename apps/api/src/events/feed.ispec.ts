@@ -339,8 +339,12 @@ describe('the feed', () => {
         expect(open.ids).toEqual([1]);
       });
       await waiting;
+      const watches = jest.spyOn(app.app.get(FeedHeads), 'watch');
       const late = org.page('?wait=30&since=1');
-      await delay(100);
+      await eventually(() => {
+        expect(watches).toHaveBeenCalledWith(org.id, 1 as Seq);
+      });
+      watches.mockRestore();
       await app.app.get(Store).query('update api_keys set revoked_at = now() where org_id = $1', [org.id]);
       await delay(CREDENTIALS_FORGOTTEN_MS);
       await org.feed({});

@@ -6,7 +6,8 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { limitPipelining, MAX_PIPELINED } from './limit-pipelining.js';
 
-const REQUEST = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const requestFor = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+const REQUEST = requestFor('/');
 
 let app: FastifyInstance;
 let port: number;
@@ -21,6 +22,7 @@ beforeEach(async () => {
     await delay(20);
     return 'x';
   });
+  app.get('/without-end', () => new Promise<never>(() => undefined));
   await app.listen({ port: 0, host: '127.0.0.1' });
   port = (app.server.address() as AddressInfo).port;
 });
@@ -68,7 +70,7 @@ describe('requests that are sent before the answers are read', () => {
       });
     });
     const socket = connect({ port, host: '127.0.0.1' });
-    socket.write(REQUEST.repeat(MAX_PIPELINED));
+    socket.write(requestFor('/without-end').repeat(MAX_PIPELINED));
     await eventually(() => {
       expect(begins).toHaveBeenCalledTimes(MAX_PIPELINED);
     });

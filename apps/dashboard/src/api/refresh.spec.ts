@@ -12,7 +12,11 @@ let shown: (string | undefined)[];
 let hide: () => void;
 
 /** Lets everything happen that an answer leads to. */
-const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+const settled = async () => {
+  // What is due on a machine that stood still comes first.
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+};
 
 beforeEach(() => {
   queries = new QueryClient({ defaultOptions: { queries: { networkMode: 'always', retry: false, gcTime: Infinity } } });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../../test/support/free-port.js';
 import { whoAnswersKafka } from './kafka-probe.js';
 
 const ours = { clusterId: 'Gours', nodeId: 1, launchId: 'launch-2' };
@@ -75,8 +76,6 @@ describe('who answers on the port of a broker that was launched', () => {
   });
 
   it('is nobody when nobody listens', async () => {
-    const port = await somebodyWhoAnswers(Buffer.alloc(0));
-    door?.close();
-    expect(await whoAnswersKafka(port, ours)).toBe('nobody');
+    expect(await whoAnswersKafka(await freePort(), ours)).toBe('nobody');
   });
 });

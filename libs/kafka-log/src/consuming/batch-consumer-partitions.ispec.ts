@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, HealthBoard } from '#libs/runtime';
+import { membersOf } from '../../../../test/support/group-members.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { PACKINGS } from '../../../../test/support/packings.js';
 import { RawProducer } from '../../../../test/support/raw-producer.js';
@@ -195,9 +196,11 @@ describe('a handler that is slow', () => {
         FEW.map((name) => `${name} ${round}`),
       );
     }
-    // Its session went on all the time.
+    // Its session went on all the time. On a busy machine, a heartbeat may be late.
     expect(context!.isStale()).toBe(false);
-    expect(context!.holdsLease()).toBe(true);
+    await eventually(() => {
+      expect(context!.holdsLease()).toBe(true);
+    });
     expect(troubled).toEqual([]);
     expect(await committedOffset(TROUBLED)).toBe(-1);
     hang.end();
@@ -291,9 +294,9 @@ describe('a handler that is slow', () => {
     await eventually(() => {
       expect(context).toBeDefined();
     });
-    const joinsSince = performance.now();
     await start(() => Promise.resolve(undefined));
-    expect(performance.now() - joinsSince).toBeLessThan(9_000);
+    // If it were waited for, the group would go on without its member.
+    expect(await membersOf(brokers, groupId)).toHaveLength(2);
     await eventually(() => {
       expect(context!.isStale()).toBe(true);
     });

@@ -296,8 +296,10 @@ describe('a batch consumer', () => {
     await eventually(() => {
       expect(performance.now() - startedAt).toBeGreaterThan(6_000);
     });
-    // Longer than the lease of a member that sends no heartbeats.
-    expect(context!.holdsLease()).toBe(true);
+    // Longer than the lease of a member that sends no heartbeats. On a busy machine, one of them may be late.
+    await eventually(() => {
+      expect(context!.holdsLease()).toBe(true);
+    });
     expect(context!.isStale()).toBe(false);
     finish!();
     await eventually(async () => {

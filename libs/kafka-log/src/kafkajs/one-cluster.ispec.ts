@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { quietPort, startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
+import { startEmbeddedKafka, type EmbeddedKafka } from '#libs/embedded-stack';
 import { createLogger } from '#libs/runtime';
+import { freePort } from '../../../../test/support/free-port.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { readTopic } from '../../../../test/support/log-reader.js';
 import { makeTopics } from '../../../../test/support/topics.js';
@@ -21,7 +22,7 @@ let running: EmbeddedKafka | undefined;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gapless-clusters-'));
-  port = await quietPort();
+  port = await freePort();
 });
 
 afterAll(async () => {

@@ -127,16 +127,16 @@ describe('a transaction that was given up while the server still worked on it', 
 
 describe('a read of an organization that was given up', () => {
   it('does not wait for the server again', async () => {
-    const queryTimeoutMs = 1_000;
+    const queryTimeoutMs = 4_000;
     const logger = createLogger('silent', 'test');
     const options = { databaseUrl: shared.url, applicationName: 'reads', logger, migratesWhenOpened: false };
     const reads = new Store({ ...options, queryTimeoutMs });
     await reads.open(() => undefined);
     const read = (name: string, sql: string) => reads.preparedForOrg(anOrgId(), name, sql, []);
     try {
-      expect(await read('quick', 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await eventually(() => read('quick', 'select 1 as one'))).toEqual([{ one: 1 }]);
       const beganMs = performance.now();
-      await expect(read('slow', 'select pg_sleep(2.5)')).rejects.toThrow('Query read timeout');
+      await expect(read('slow', 'select pg_sleep(10)')).rejects.toThrow('Query read timeout');
       expect(performance.now() - beganMs).toBeLessThan(2 * queryTimeoutMs);
     } finally {
       await reads.close();

@@ -93,16 +93,26 @@ async function write(count: number, appendedAtMs = Date.now()): Promise<void> {
   await new FeedProjection(alone).apply({ ...stretch, nextOffset: offset }, events);
 }
 
+/** Lets the replica serve as after a good look, however long ago the last one was. */
+function serveNow(): void {
+  store.replicas.serves(store.replicas.all[0]!, { place: 0, freshAtMs: Date.now() });
+}
+
 /** Waits until the replica has what the primary has. */
-async function untilReplayed(): Promise<void> {
+async function untilReplayed(replicaEnd = 'pg_last_wal_replay_lsn()'): Promise<void> {
   const [{ at }] = (await alone.query('select pg_current_wal_insert_lsn()::text as at')) as [{ at: string }];
   await eventually(async () => {
     const [row] = await store.replicas.all[0]!.store.query<{ is_there: boolean }>(
-      `select pg_last_wal_replay_lsn() >= $1::pg_lsn as is_there`,
+      `select ${replicaEnd} >= $1::pg_lsn as is_there`,
       [at],
     );
     expect(row?.is_there).toBe(true);
   }, PATIENCE);
+}
+
+/** Waits until the replica has received what the primary has, also while its replay is paused. */
+function untilReceived(): Promise<void> {
+  return untilReplayed('pg_last_wal_receive_lsn()');
 }
 
 function readerOf(one: Store): FeedReader {
@@ -166,6 +176,7 @@ describe('pages from a replica', () => {
         { since: 0, limit: 50, until: 30, events: ['ticket.reply'] },
         { since: 0, limit: 5, until: 60, isDescending: true },
       ] as unknown as Partial<FeedQuery>[]) {
+        serveNow();
         expect(await pageOf(reader, query)).toEqual(await pageOf(readerOf(alone), query));
       }
       expect(reads).toEqual(Array(7).fill('served'));
@@ -193,8 +204,10 @@ describe('pages from a replica', () => {
     try {
       await write(40);
       const reader = await aReader();
+      serveNow();
       const page = await pageOf(reader, { since: 5 as Seq, limit: 20 });
       expect(page.items.map(({ seq }) => Number(seq))).toEqual(oneTo(20).map((n) => n + 5));
+      serveNow();
       // Nothing of it is on the replica: not even the oldest seq may be made up.
       expect(await pageOf(reader, { since: 15 as Seq, limit: 20 })).toMatchObject({ oldestSeq: 1, headSeq: 50 });
       expect(reads).toEqual(['behind', 'behind']);
@@ -210,7 +223,9 @@ describe('pages from a replica', () => {
     try {
       await write(10);
       const query = { since: 0 as Seq, until: 15 as Seq };
-      expect(await pageOf(await aReader(), query)).toMatchObject({ elements: '', oldestSeq: 21, headSeq: 30 });
+      const reader = await aReader();
+      serveNow();
+      expect(await pageOf(reader, query)).toMatchObject({ elements: '', oldestSeq: 21, headSeq: 30 });
       expect(reads).toEqual(['behind']);
     } finally {
       await standby.pauseReplay(false);
@@ -278,8 +293,7 @@ describe('pages from a replica', () => {
                 await standby.pauseReplay(step.do === 'pause');
                 if (step.do === 'catch up') await untilReplayed();
               }
-              // As after a good look.
-              store.replicas.serves(store.replicas.all[0]!, { place: 0, freshAtMs: Date.now() });
+              serveNow();
             }
             while (await read(4));
             expect(seen).toEqual(oneTo(written));
@@ -290,7 +304,9 @@ describe('pages from a replica', () => {
     } finally {
       await standby.pauseReplay(false);
     }
-    expect(new Set(reads)).toEqual(new Set(['served', 'behind']));
+    // On a busy machine, a read may also take too long, or be in the way of the replay.
+    expect(reads).toEqual(expect.arrayContaining(['served', 'behind']));
+    expect(reads).not.toContain('failed');
   });
 });
 
@@ -361,19 +377,27 @@ describe('a replica that cannot serve', () => {
     const replica = store.replicas.all[0]!;
     await alone.query('create table in_the_way as select 1 as one');
     await untilReplayed();
-    await untilItServes();
-    const read = store.replicas.read(
-      replica,
-      (one) => one.query('select pg_sleep(10) from in_the_way'),
-      () => true,
-    );
-    await eventually(async () => {
-      const running = await replica.store.query(
-        `select 1 from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`,
+    // The replica has the drop before the read begins: a read may take 2 s.
+    await standby.pauseReplay(true);
+    let read: Promise<unknown>;
+    try {
+      await alone.query('drop table in_the_way');
+      await untilReceived();
+      serveNow();
+      read = store.replicas.read(
+        replica,
+        (one) => one.query('select pg_sleep(10) from in_the_way'),
+        () => true,
       );
-      expect(running).toHaveLength(1);
-    });
-    await alone.query('drop table in_the_way');
+      await eventually(async () => {
+        const running = await replica.store.query(
+          `select 1 from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`,
+        );
+        expect(running).toHaveLength(1);
+      });
+    } finally {
+      await standby.pauseReplay(false);
+    }
     expect(await read).toBeNull();
     expect(reads).toEqual(['conflict']);
     expect(store.replicas.of(0, Date.now())).toBeUndefined();

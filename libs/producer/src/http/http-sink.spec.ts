@@ -200,7 +200,7 @@ describe('a producer over HTTP', () => {
       await emitted;
       expect(requests).toHaveLength(1);
     },
-    2_000,
+    60_000,
   );
 
   it('tries as often as a call says, and ends with its signal', async () => {

@@ -73,7 +73,8 @@ describe('a producer to Kafka itself', () => {
   it('goes on without a loss when the answer to an append gets lost', async () => {
     const orgId = anOrgId();
     const network = { losesAnswers: false };
-    const producer = aProducer(aKafka({ requestTimeout: 500, retry: { retries: 0 }, socketFactory: over(network) }));
+    // Appends whose answers arrive have the same time, which is to be enough on a busy machine.
+    const producer = aProducer(aKafka({ requestTimeout: 3_000, retry: { retries: 0 }, socketFactory: over(network) }));
     await producer.emit(anEvent(orgId, 1));
     network.losesAnswers = true;
     await expect(producer.emit(anEvent(orgId, 2))).rejects.toThrow();

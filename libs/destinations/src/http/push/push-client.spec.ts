@@ -7,6 +7,7 @@ import { systemClock } from '#libs/domain';
 import { parseNetworks, parsePorts } from '#libs/runtime';
 import { checkEndpointAddress } from '../resolve-endpoint-address.js';
 import { createResolver, type Resolver } from '../resolver.js';
+import { freePort } from '../../../../../test/support/free-port.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
@@ -445,9 +446,8 @@ describe('a failure', () => {
   });
 
   it('of a port where nobody listens is connect', async () => {
-    const server = await startReceiver(answer(OK));
-    await server.close();
-    await expect(client().post(aRequest(server))).resolves.toMatchObject({
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    await expect(client().post(aRequest(url))).resolves.toMatchObject({
       kind: 'failed',
       error: 'connect',
       detail: 'the connection was refused',
