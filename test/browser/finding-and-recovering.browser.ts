@@ -93,9 +93,10 @@ describe('the list of events', () => {
 
   it('stands still while it is paused, and counts what is new', async () => {
     const { visitor, operator } = await desk.aDesk();
-    await operator.emit(TICKET);
+    await aFeedOf(operator, 1);
     await visitor.open('/events');
     await visitor.page.getByText('Live', { exact: true }).waitFor();
+    await visitor.page.locator('.event-seq', { hasText: '#1' }).waitFor();
     await visitor.button('Pause').click();
     await operator.emit(...tickets(3));
     await visitor.see('Paused · 3 new');
