@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Request } from 'playwright-core';
 import { conversationData } from '../support/conversations.js';
-import { eventually } from '../support/infrastructure/eventually.js';
+import { eventually, PATIENCE_MS } from '../support/infrastructure/eventually.js';
 import { RULES_OF_COLOR, violations } from './support/accessibility.js';
 import { FrontDesk, type Desk } from './support/front-desk.js';
 import { LateAnswers } from './support/late-answers.js';
@@ -264,7 +264,7 @@ describe('a busy overview', () => {
       await route.continue();
     });
     const before = await head.textContent();
-    const untilMs = Date.now() + 15_000;
+    const untilMs = Date.now() + PATIENCE_MS;
     while ((await head.textContent()) === before && Date.now() < untilMs) {
       await operator.emit(TICKET);
       await page.waitForTimeout(1_000);
