@@ -19,6 +19,9 @@ const TICKET = {
 const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
+/** Whether nothing fades in, moves or turns, nor is about to. */
+const IS_STILL = `document.querySelector('[data-starting-style]') === null
+  && document.getAnimations().every(({ playState }) => playState === 'finished')`;
 
 /** How far the parts of a page moved, and which, from and to which height in pixels. */
 interface Shifts {
@@ -359,7 +362,9 @@ describe('every page', () => {
     const look = async (name: string) => {
       await page.getByRole('dialog').waitFor();
       // Its backdrop is half transparent while it fades in.
-      await page.waitForTimeout(250);
+      await eventually(async () => {
+        expect(await page.evaluate<boolean>(IS_STILL)).toBe(true);
+      });
       found.push(...(await violations(page, rules)).map((violation) => `${name}: ${violation}`));
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
