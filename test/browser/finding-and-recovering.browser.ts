@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Request } from 'playwright-core';
 import type { Operator } from '../e2e/delivery/support/operator.js';
 import { seqsAt } from '../e2e/delivery/support/pushes.js';
 import { conversationData } from '../support/conversations.js';
@@ -93,9 +94,10 @@ describe('the list of events', () => {
 
   it('stands still while it is paused, and counts what is new', async () => {
     const { visitor, operator } = await desk.aDesk();
-    await operator.emit(TICKET);
+    await aFeedOf(operator, 1);
     await visitor.open('/events');
     await visitor.page.getByText('Live', { exact: true }).waitFor();
+    await visitor.page.locator('.event-seq', { hasText: '#1' }).waitFor();
     await visitor.button('Pause').click();
     await operator.emit(...tickets(3));
     await visitor.see('Paused · 3 new');
@@ -750,6 +752,17 @@ describe('the pages of a delivery log', () => {
   });
 });
 
+/** What a page has asked for since this was called and has not got yet, except its streams, which have no end. */
+function requestsUnderWay(page: Page): ReadonlySet<Request> {
+  const underWay = new Set<Request>();
+  page.on('request', (request) => {
+    if (request.resourceType() !== 'eventsource') underWay.add(request);
+  });
+  page.on('requestfinished', (request) => underWay.delete(request));
+  page.on('requestfailed', (request) => underWay.delete(request));
+  return underWay;
+}
+
 describe('without a connection', () => {
   it('every page says since when it is not updated, and its timers stand still', async () => {
     const { operator, apiKey } = await desk.aDesk();
@@ -806,12 +819,16 @@ describe('without a connection', () => {
     const { clock } = visitor.context;
     await clock.install();
     await visitor.signIn(apiKey);
+    const underWay = requestsUnderWay(page);
+    const loaded = page.waitForResponse(/toast-list[^/]*\.js$/);
     await visitor.open(`/endpoints/${id}`);
     await visitor.button('Send test').waitFor();
-    // What shows failures has been loaded.
-    const loaded = page.waitForResponse(/toast-list/);
+    // What shows failures has been loaded to its end, and so has everything else.
     await clock.runFor(2_500);
-    await loaded;
+    await (await loaded).finished();
+    await eventually(() => {
+      expect(underWay.size).toBe(0);
+    });
 
     proxy.freeze();
     // Longer than the stream is ever silent. The page itself asks for nothing.

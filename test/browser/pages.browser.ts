@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Request } from 'playwright-core';
 import { conversationData } from '../support/conversations.js';
-import { eventually } from '../support/infrastructure/eventually.js';
+import { eventually, PATIENCE_MS } from '../support/infrastructure/eventually.js';
 import { RULES_OF_COLOR, violations } from './support/accessibility.js';
 import { FrontDesk, type Desk } from './support/front-desk.js';
 import { LateAnswers } from './support/late-answers.js';
@@ -19,6 +19,9 @@ const TICKET = {
 const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
+/** Whether nothing fades in, moves or turns, nor is about to. */
+const IS_STILL = `document.querySelector('[data-starting-style]') === null
+  && document.getAnimations().every(({ playState }) => playState === 'finished')`;
 
 /** How far the parts of a page moved, and which, from and to which height in pixels. */
 interface Shifts {
@@ -264,7 +267,7 @@ describe('a busy overview', () => {
       await route.continue();
     });
     const before = await head.textContent();
-    const untilMs = Date.now() + 15_000;
+    const untilMs = Date.now() + PATIENCE_MS;
     while ((await head.textContent()) === before && Date.now() < untilMs) {
       await operator.emit(TICKET);
       await page.waitForTimeout(1_000);
@@ -359,7 +362,9 @@ describe('every page', () => {
     const look = async (name: string) => {
       await page.getByRole('dialog').waitFor();
       // Its backdrop is half transparent while it fades in.
-      await page.waitForTimeout(250);
+      await eventually(async () => {
+        expect(await page.evaluate<boolean>(IS_STILL)).toBe(true);
+      });
       found.push(...(await violations(page, rules)).map((violation) => `${name}: ${violation}`));
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -138,13 +138,11 @@ describe('the portal in a page of another origin', () => {
     await frame.getByText('ticket.created', { exact: true }).click();
     await frame.getByText('Example of data: ticket.created').waitFor();
     await frame.getByLabel('Send this example to').waitFor();
-    const pushed = receiver.received.length;
     await frame.getByRole('button', { name: 'Send an example' }).click();
     await frame.getByText('Test delivered').waitFor();
-    expect(receiver.received[pushed]?.headers).toMatchObject({
-      'x-service-event': 'ticket.created',
-      'x-service-event-id': expect.stringMatching(/^evt_EXAMPLE/),
-    });
+    // The event before it may be pushed later.
+    const example = receiver.received.find(({ headers }) => /^evt_EXAMPLE/.test(String(headers['x-service-event-id'])));
+    expect(example?.headers['x-service-event']).toBe('ticket.created');
     await keepScreenshot(visitor.page, 'portal-catalog');
     expect(await visitor.context.cookies()).toEqual([]);
     expect(await link(frame, 'Back').getAttribute('target')).toBe('_top');

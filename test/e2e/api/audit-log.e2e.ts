@@ -41,8 +41,11 @@ describe('the audit log', () => {
         { key, method: 'GET', path: `${HOOKS}/${id}/deliveries` },
         200,
       );
+    const feed = { key, method: 'GET', path: '/api/v1/external/events' };
+    // The feed and the delivery log are written side by side. A replay reads both.
     await eventually(async () => {
       expect(await deliveries()).toMatchObject([{ status: 'delivered' }]);
+      expect(await suite.data(feed, 200)).toHaveLength(1);
     });
     const [delivery] = await deliveries();
     await post(`${HOOKS}/${id}/deliveries/${delivery?.id ?? ''}/replay`, {}, 202);

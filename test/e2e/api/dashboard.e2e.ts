@@ -70,11 +70,13 @@ const get = <T>({ key }: Org, path: string) => suite.data<T>({ key, method: 'GET
 const logOf = ({ endpointId }: Org) => `${WEBHOOKS}/${endpointId}/deliveries`;
 const read = (org: Org, id: string) => get<Delivery>(org, `${logOf(org)}/${id}`);
 
-/** The org's deliveries, oldest first, once so many of them are no longer pending. */
+/** The org's deliveries, oldest first, once so many of them are no longer pending and their events are in the feed. */
 function settled(org: Org, count: number): Promise<readonly Delivery[]> {
   return eventually(async () => {
     const found = await get<Delivery[]>(org, `${logOf(org)}?limit=250`);
     expect(found.filter(({ status }) => status !== 'pending')).toHaveLength(count);
+    const feed = await get<{ seq: number }[]>(org, '/api/v1/external/events?limit=1000');
+    expect(feed.map(({ seq }) => seq)).toEqual(expect.arrayContaining(found.map(({ seq }) => seq)));
     return found.toReversed();
   });
 }
@@ -296,6 +298,8 @@ describe('the overview', () => {
     const overview = await eventually(async () => {
       const found = await get<Overview>(org, `${DASHBOARD}/overview?minutes=30`);
       expect(found).toMatchObject({ outcomes: { delivered: 3, failed: 1, pending: 0 }, projection_lag_seconds: 0 });
+      // The last event has no delivery, so nothing waited for it before.
+      expect(found.head_seq).toBe(5);
       return found;
     });
     const sum = (count: (minute: Overview['minutes'][number]) => number) =>

@@ -54,6 +54,9 @@ interface Org {
   readonly named: Named;
 }
 
+const listed = async ({ key }: Pick<Org, 'key'>, path: string) =>
+  (await suite.data<{ id: string }[]>({ key, method: 'GET', path }, 200)).map(({ id }) => id);
+
 async function anOrg(): Promise<Org> {
   const orgId = anOrgId();
   const key = await suite.aKey(orgId);
@@ -66,7 +69,11 @@ async function anOrg(): Promise<Org> {
   const failed = { key, method: 'POST', path: `${WEBHOOKS}/${failingEndpointId}/test` };
   const { id: pendingDeliveryId } = await suite.data<{ id: string }>(failed, 202);
   const pending = { key, method: 'GET', path: `${WEBHOOKS}/${failingEndpointId}/deliveries/${pendingDeliveryId}` };
-  await eventually(() => suite.data(pending, 200));
+  // The feed and the delivery log are written side by side. A replay reads both.
+  await eventually(async () => {
+    const { event_id } = await suite.data<{ event_id: string }>(pending, 200);
+    expect(await listed({ key }, FEED)).toContain(event_id);
+  });
   const ids = { endpointId, deliveryId, failingEndpointId, pendingDeliveryId };
   return { key, named: { ...nothing(), orgId, endpointUrl: receiver.url, ...ids } };
 }
@@ -76,12 +83,9 @@ const keyed = (ask: KeyedAsk, idempotencyKey: string): KeyedAsk => ({
   headers: { ...ask.headers, 'idempotency-key': idempotencyKey },
 });
 
-const listed = async ({ key }: Org, path: string) =>
-  (await suite.data<{ id: string }[]>({ key, method: 'GET', path }, 200)).map(({ id }) => id);
-
 /**
- * What the org has, once everything that it was asked for so far has had its effect: one more event is submitted, and is
- * pushed after all the others.
+ * What the org has, once everything that it was asked for so far has had its effect: one more event is submitted, is
+ * pushed after all the others, and is in the feed.
  */
 async function settled(org: Org): Promise<unknown> {
   const { key, named } = org;
@@ -92,6 +96,7 @@ async function settled(org: Org): Promise<unknown> {
     const deliveries = await suite.data<{ event_id: string; status: string }[]>({ key, method: 'GET', path: log }, 200);
     expect(deliveries).toContainEqual(expect.objectContaining({ event_id: marker!.id }));
     expect(deliveries.filter(({ status }) => status !== 'delivered')).toEqual([]);
+    expect(await listed(org, FEED)).toContain(marker!.id);
   });
   const events = await suite.data<{ id: string; data: object }[]>({ key, method: 'GET', path: FEED }, 200);
   const tested = { key, method: 'GET', path: `${log}/${named.deliveryId}` };

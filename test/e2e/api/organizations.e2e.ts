@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { OrgId } from '#libs/domain';
@@ -171,7 +172,7 @@ async function anOrgWithSecrets(mark: string): Promise<Secrets> {
 }
 
 /** Everything that an org has, read with a key of its own; without what its own reads change. */
-async function stateOf({ key, orgId, endpoints }: Secrets): Promise<unknown> {
+async function stateOf({ key, orgId, endpoints }: Secrets): Promise<readonly string[]> {
   // An endpoint that the org itself has deleted is answered by a problem, which has the id of the request.
   const read = async (path: string) =>
     (await suite.ask({ key, method: 'GET', path })).text.replace(/"request_id":"[^"]*"\}$/, '');
@@ -183,6 +184,25 @@ async function stateOf({ key, orgId, endpoints }: Secrets): Promise<unknown> {
     read('/api/v1/dashboard/organization'),
     ...endpoints.map((id) => read(`${WEBHOOKS}/${id}/deliveries`)),
   ]);
+}
+
+/**
+ * The same once it stays as it is: one more event is submitted, and is delivered after all the others to each endpoint
+ * that is left. The feed and the delivery log are written side by side, so both must have it.
+ */
+async function settledStateOf(org: Secrets): Promise<readonly string[]> {
+  const emit = posting('/api/v1/internal/events', { events: [{ event: 'ticket.created', data: {} }] });
+  const [last] = await suite.data<{ id: string }[]>({ key: org.key, ...emit }, 202);
+  return eventually(async () => {
+    const state = await stateOf(org);
+    const [, feed] = state;
+    expect(feed).toContain(last!.id);
+    const logs = state.slice(-org.endpoints.length).filter((text) => !text.includes('"code":"not_found"'));
+    expect(logs.filter((log) => !log.includes(last!.id) || log.includes('"status":"pending"'))).toEqual([]);
+    await pause(250);
+    expect(await stateOf(org)).toEqual(state);
+    return state;
+  });
 }
 
 describe('the portals of two organizations', () => {
@@ -237,7 +257,7 @@ describe('the portals of two organizations', () => {
       [one, other],
       [other, one],
     ] as const) {
-      const before = await stateOf(foreign);
+      const before = await settledStateOf(foreign);
       const keepsApart = fc.asyncProperty(
         fc.array(choices, { minLength: AT_ONCE, maxLength: AT_ONCE }),
         async (all) => {
