@@ -10,6 +10,7 @@ export * from './consuming/consumer-sessions.js';
 export * from './consuming/kafka-batch-server.js';
 export * from './consuming/kafka-batches.js';
 export * from './consuming/pipeline-progress.js';
+export * from './positions/move-group.js';
 export { REPAIR_COMMAND } from './positions/position-guard.js';
 export * from './positions/position-sources.js';
 export { forgetListeners } from './kafkajs/patching/group-listeners.js';

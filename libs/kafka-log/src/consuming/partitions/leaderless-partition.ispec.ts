@@ -7,10 +7,12 @@ import { createLogger, HealthBoard } from '#libs/runtime';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { makePlainTopics } from '../../../../../test/support/topics.js';
 import { KafkaConnection } from '../../connection/kafka-connection.js';
+import { moveGroup } from '../../positions/move-group.js';
 import { Appender } from '../../producing/appender.js';
 import { PartitionWriter } from '../../producing/partition-writer.js';
 import { hasLeader } from '../../reading/known-values.js';
 import { LogPositions } from '../../reading/log-positions.js';
+import { InstallationTopic } from '../../set-up/installation-topic.js';
 import { BatchConsumer } from '../batch-consumer.js';
 
 const TOPIC = 'written';
@@ -85,6 +87,12 @@ function write(partition: number, value: string): Promise<number> {
   return writer.write(TOPIC, partition, [{ key: null, value: Buffer.from(value) }]);
 }
 
+async function untilLeaderless(): Promise<void> {
+  await eventually(async () => {
+    expect(hasLeader(await positions.bounds(TOPIC), LEADERLESS)).toBe(false);
+  });
+}
+
 it('a partition without a leader stops no other one, and goes on once it has a leader', async () => {
   const early = await anAppender();
   for (const partition of [LEADERLESS, LED]) await append(early, partition, 'before');
@@ -94,9 +102,7 @@ it('a partition without a leader stops no other one, and goes on once it has a l
   });
   const node = cluster.nodes.find(({ id }) => id === KILLED_NODE)!;
   await node.kill();
-  await eventually(async () => {
-    expect(hasLeader(await positions.bounds(TOPIC), LEADERLESS)).toBe(false);
-  });
+  await untilLeaderless();
   expect((await positions.bounds(TOPIC)).get(LED)).toEqual({ begin: 0, end: 1 });
 
   // Those that were there before, and those that come meanwhile.
@@ -114,6 +120,11 @@ it('a partition without a leader stops no other one, and goes on once it has a l
     });
   }
   expect(second[LEADERLESS]).toEqual([]);
+  // kafkajs reports success for both.
+  const record = { id: 'id', partitions: 1, createdAt: '2026-03-02T09:12:44.000Z' };
+  await expect(new InstallationTopic(connection, TOPIC).announce(record)).rejects.toThrow('has no leader');
+  const places = new Map([LEADERLESS, LED].map((partition) => [partition, 1]));
+  await expect(moveGroup(connection, 'moved', TOPIC, places)).rejects.toThrow(`${TOPIC}/${LEADERLESS} has no leader`);
   await eventually(async () => {
     const { text } = await connection.metrics.scrape();
     for (const group of ['first', 'second']) {
