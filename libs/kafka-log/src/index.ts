@@ -14,6 +14,7 @@ export * from './positions/move-group.js';
 export { REPAIR_COMMAND } from './positions/position-guard.js';
 export * from './positions/position-sources.js';
 export { forgetListeners } from './kafkajs/patching/group-listeners.js';
+export { noLeaderError } from './kafkajs/partition-errors/leaderless-partitions.js';
 export { Appender } from './producing/appender.js';
 export * from './producing/appenders.js';
 export * from './producing/partition-writer.js';
