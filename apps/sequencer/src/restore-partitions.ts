@@ -1,7 +1,9 @@
 import { ID_WINDOW_MS, OrgSequences, PartitionFold, PartitionStoppedError, type IdStretch } from '#libs/domain';
 import {
+  hasLeader,
   isForeign,
   LogPositions,
+  noLeaderError,
   readCheckpoint,
   readLogRecord,
   readPartitions,
@@ -50,6 +52,9 @@ export async function restorePartitions(
 ): Promise<Restored> {
   const { connection, topics } = use;
   const { interruptions } = connection;
+  const ends = await new LogPositions(connection).ends(topics.log);
+  // Checkpoints are long. Without this, each retry would read them, only to find that the log cannot be read.
+  for (const partition of partitions) if (!hasLeader(ends, partition)) throw noLeaderError(topics.log, partition);
   const drafts = await readCheckpoints(connection, topics, partitions);
   const stopped = await takeOutStopped(connection, topics, drafts);
   const starts = await tailStarts(use, drafts);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Admin, SeekEntry } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import {
   inboxValue,
   PartitionStoppedError,
@@ -353,6 +353,26 @@ describe('an id that comes again', () => {
   });
 });
 
+type TopicOffsets = Awaited<ReturnType<Admin['fetchTopicOffsets']>>;
+
+/** As kafkajs returns a partition without a leader. */
+function leaderless(partition: number): TopicOffsets[number] {
+  return { partition } as TopicOffsets[number];
+}
+
+/** A connection that finds other offsets of topics than the brokers return. */
+function aConnectionThatFinds(found: (topic: string, offsets: TopicOffsets) => TopicOffsets): KafkaConnection {
+  const over = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+  const withAdmin = over.withAdmin.bind(over);
+  jest.spyOn(over, 'withAdmin').mockImplementation((act) =>
+    withAdmin((admin) => {
+      const fetchTopicOffsets = async (topic: string) => found(topic, await admin.fetchTopicOffsets(topic));
+      return act(Object.assign(Object.create(admin) as Admin, { fetchTopicOffsets }));
+    }),
+  );
+  return over;
+}
+
 describe('a new assignment', () => {
   it('restores only partitions that were gained: what this sequencer kept, and nobody wrote, is not read again', async () => {
     await sequencer.sequence(0, [eventRecord()], aSession(1));
@@ -373,23 +393,24 @@ describe('a new assignment', () => {
 
   it('restores the other partitions while one has no leader', async () => {
     await sequencer.sequence(0, [eventRecord()], aSession());
-    const over = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
-    const withAdmin = over.withAdmin.bind(over);
-    jest.spyOn(over, 'withAdmin').mockImplementation((act) =>
-      withAdmin((admin) => {
-        const fetchTopicOffsets = async (topic: string) => [
-          ...(await admin.fetchTopicOffsets(topic)),
-          { partition: 1 } as SeekEntry & { high: string; low: string },
-        ];
-        return act(Object.assign(Object.create(admin) as Admin, { fetchTopicOffsets }));
-      }),
-    );
+    const over = aConnectionThatFinds((_topic, offsets) => [...offsets, leaderless(1)]);
     const restarted = aSequencer(undefined, undefined, undefined, over);
     await restarted.restoreAssigned({ ...aSession(), assigned: { [topics.inbox]: [0, 1] } });
     const consumers = jest.spyOn(over.kafka, 'consumer');
     await restarted.sequence(0, [eventRecord()], aSession());
     expect(consumers).not.toHaveBeenCalled();
     await expectLog(2);
+  });
+
+  it('reads no checkpoint of a partition while its log has no leader', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    await sequencer.checkpointAll(aSession());
+    const over = aConnectionThatFinds((topic, offsets) => (topic === topics.log ? [leaderless(0)] : offsets));
+    const consumers = jest.spyOn(over.kafka, 'consumer');
+    const restarted = aSequencer(undefined, undefined, undefined, over);
+    const sequencing = restarted.sequence(0, [eventRecord()], aSession());
+    await expect(sequencing).rejects.toThrow(`${topics.log}/0 has no leader`);
+    expect(consumers).not.toHaveBeenCalled();
   });
 
   it('restores a partition that was lost in between', async () => {

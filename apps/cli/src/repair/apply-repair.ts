@@ -3,6 +3,7 @@ import { FeedRepair, RouterPlaces, type StoredEvent } from '#libs/postgres';
 import {
   checkpointRecord,
   logRecord,
+  moveGroup,
   PartitionWriter,
   PRODUCE_RECORDS,
   REQUEST_BYTES,
@@ -106,9 +107,9 @@ async function moveGroups({ connection }: Installation, { groups }: RepairPlan):
   const keys = new Set(groups.map(({ groupId, topic }) => `${groupId} ${topic}`));
   for (const key of keys) {
     const [groupId = '', topic = ''] = key.split(' ');
-    const partitions = groups
+    const places = groups
       .filter((place) => place.groupId === groupId && place.topic === topic)
-      .map(({ partition, to }) => ({ partition, offset: String(to) }));
-    await connection.withAdmin((admin) => admin.setOffsets({ groupId, topic, partitions }));
+      .map(({ partition, to }) => [partition, to] as const);
+    await moveGroup(connection, groupId, topic, new Map(places));
   }
 }

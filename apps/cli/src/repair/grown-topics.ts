@@ -2,6 +2,7 @@ import {
   CHECKED_TO_HEADER,
   InstallationTopic,
   LogPositions,
+  moveGroup,
   partitionOf,
   PartitionWriter,
   PRODUCE_RECORDS,
@@ -91,12 +92,10 @@ export async function settleGrownTopics(
   } finally {
     await writer.close();
   }
-  const seen = new Map(grown.flatMap(({ misplaced }) => misplaced.map(({ partition, offset }) => [partition, offset])));
-  const places = [...seen].map(([partition, offset]) => ({ partition, offset: String(offset + 1) }));
-  if (places.length > 0) {
-    const groupId = `${config.topicPrefix}-${SEQUENCER_GROUP}`;
-    await connection.withAdmin((admin) => admin.setOffsets({ groupId, topic: topics.inbox, partitions: places }));
-  }
+  const places = new Map(
+    grown.flatMap(({ misplaced }) => misplaced.map(({ partition, offset }) => [partition, offset + 1])),
+  );
+  if (places.size > 0) await moveGroup(connection, `${config.topicPrefix}-${SEQUENCER_GROUP}`, topics.inbox, places);
   const accepted = new Map(grown.map(({ topic, partitions }) => [topic, partitions]));
   await new InstallationTopic(connection, topics.installation).accept(accepted);
 }

@@ -151,15 +151,17 @@ describe('PositionGuard', () => {
     const admission = guard.admits(TOPIC, 0).finally(() => (isSettled = true));
     const looksOfCheck = looks;
     await jest.advanceTimersByTimeAsync(5_000);
-    expect(looks).toBe(looksOfCheck);
+    expect([looks, isSettled]).toEqual([looksOfCheck, false]);
     guard.tick();
     await jest.advanceTimersByTimeAsync(5_000);
-    expect(looks).toBe(2 * looksOfCheck);
-    expect(isSettled).toBe(false);
-    [isLed, end] = [true, 3];
+    expect([looks, isSettled]).toEqual([2 * looksOfCheck, true]);
+    expect(await admission).toBe('held');
+    // Its records are fetched again: they wait for the next check.
+    const again = guard.admits(TOPIC, 0);
+    isLed = true;
     guard.tick();
     await jest.advanceTimersByTimeAsync(1_000);
-    expect(await admission).toBe('held');
+    expect(await again).toBe('admitted');
     expect(await guard.admits(TOPIC, 1)).toBe('admitted');
     await guard.stop();
   });
@@ -206,6 +208,18 @@ describe('PositionGuard', () => {
     const admitted = guard.admits(TOPIC, 0);
     guard.giveUp();
     expect(await admitted).toBe('held');
+    await guard.stop();
+  });
+
+  it('lets nobody wait for the leader of a partition while the consumer stops', async () => {
+    [committed, end] = [COMMITTED, 6];
+    const guard = aGuard();
+    isLed = false;
+    guard.assigned({ [TOPIC]: [0, 1] });
+    guard.giveUp();
+    await new Promise(setImmediate);
+    expect(looks).toBeGreaterThan(0);
+    expect(await guard.admits(TOPIC, 0)).toBe('held');
     await guard.stop();
   });
 

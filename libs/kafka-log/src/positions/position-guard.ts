@@ -169,12 +169,12 @@ export class PositionGuard {
     if (this.use.startsAtSource && performance.now() - this.#askedSourceAt > ASK_SOURCE_MS) void this.#askSource();
   }
 
-  /** Whether records of the partition may be handled. Waits until the check is done. */
+  /** Whether records of the partition may be handled. Waits for the next check, also if that finds no leader. */
   async admits(topic: string, partition: number): Promise<Admission> {
     this.#noticeInterruptions();
     const standing = this.#standings.get(`${topic}/${partition}`);
     if (standing === undefined) return 'admitted';
-    if (standing.state === 'unchecked') {
+    if (standing.state === 'unchecked' && !this.#stopping.signal.aborted) {
       await standing.settled.promise;
       if (standing.isMoved) return 'moved';
     }
@@ -333,7 +333,8 @@ export class PositionGuard {
       if (generation !== this.#generation) return;
       for (const standing of standings) {
         standing.isLeaderless = !hasLeader(checked, standing.partition);
-        if (!standing.isLeaderless) this.#settle(standing, checked.get(standing.partition));
+        if (standing.isLeaderless) waitForNextCheck(standing);
+        else this.#settle(standing, checked.get(standing.partition));
       }
     }
   }
@@ -398,6 +399,15 @@ export class PositionGuard {
   get #part(): string {
     return `${this.use.groupId} positions`;
   }
+}
+
+/**
+ * Lets the records that wait for the check go back. They are fetched again once the partition has a leader. If they
+ * waited, the group could not give the partition to another member until then.
+ */
+function waitForNextCheck(standing: Standing): void {
+  standing.settled.resolve();
+  standing.settled = aSettlement();
 }
 
 function furthest(one: Position | null, other: Position | null): Position | null {

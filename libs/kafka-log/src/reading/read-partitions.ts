@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload } from 'kafkajs';
 import { fixedAssignment } from '../kafkajs/fixed-assignment.js';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { watchFetches } from '../kafkajs/partition-errors/failed-fetches.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import { topicBounds } from './log-positions.js';
 import { toReadableRecord, toStoredRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
@@ -65,7 +66,7 @@ async function boundsOf(
 }
 
 async function consumeAll(
-  consumer: Consumer,
+  { consumer, groupId }: { readonly consumer: Consumer; readonly groupId: string },
   bounds: ReadonlyMap<string, PartitionStretch & { readonly end: number }>,
   onRecords: (batch: RecordBatch) => Promise<void>,
   read: typeof toStoredRecord,
@@ -73,12 +74,15 @@ async function consumeAll(
 ): Promise<void> {
   const open = new Set(bounds.keys());
   let handedOver = 0;
+  let isSettled = false;
+  let endWatch: () => void = () => undefined;
   await new Promise<void>((resolve, reject) => {
     const stalled = () => {
       reject(new ReadingStalledError([...open]));
     };
     let watchdog = setTimeout(stalled, STALL_MS);
     const settle = (act: () => void) => {
+      isSettled = true;
       clearTimeout(watchdog);
       act();
     };
@@ -89,6 +93,13 @@ async function consumeAll(
     };
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       fail(payload.error);
+    });
+    // Others are read meanwhile, and would wait for the partition until reading stalls.
+    endWatch = watchFetches(groupId, {
+      failed: (topic, partition, _offset, error) => {
+        if (open.has(partitionKey(topic, partition))) fail(error);
+      },
+      recovered: () => undefined,
     });
     // Runs before the first fetch of every generation, so that no record before the stretch is read.
     consumer.on(consumer.events.GROUP_JOIN, () => {
@@ -136,10 +147,12 @@ async function consumeAll(
           } finally {
             handedOver--;
           }
-          if (handedOver === 0 && open.size > 0) watchdog = setTimeout(stalled, STALL_MS);
+          if (handedOver === 0 && open.size > 0 && !isSettled) watchdog = setTimeout(stalled, STALL_MS);
         },
       })
       .catch(fail);
+  }).finally(() => {
+    endWatch();
   });
 }
 
@@ -175,7 +188,7 @@ export async function streamPartitions(
       await consumer.connect();
       await consumer.subscribe({ topics: [...wanted.keys()], fromBeginning: true });
       const read = options.unreadable === 'given' ? toStoredRecord : toReadableRecord;
-      await consumeAll(consumer, bounds, onRecords, read, options.partitionsAtOnce ?? 1);
+      await consumeAll({ consumer, groupId }, bounds, onRecords, read, options.partitionsAtOnce ?? 1);
     } finally {
       await consumer.disconnect();
       // The group was for this reader only. If deleting fails, it expires by itself.

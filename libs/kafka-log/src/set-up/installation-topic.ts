@@ -1,6 +1,7 @@
 import { CompressionTypes } from 'kafkajs';
 import type { InstallationRecord } from '#libs/domain';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
+import { noLeaderError } from '../kafkajs/partition-errors/leaderless-partitions.js';
 import { readPartitions } from '../reading/read-partitions.js';
 
 /** The prefix of the key of a topic whose number of partitions an operator accepted. */
@@ -71,12 +72,14 @@ export class InstallationTopic {
     const producer = this.connection.kafka.producer({ allowAutoTopicCreation: false, retry: { retries: 5 } });
     await producer.connect();
     try {
-      await producer.send({
+      const written = await producer.send({
         topic: this.topic,
         acks: -1,
         compression: CompressionTypes.None,
         messages: messages.map((message) => ({ ...message, partition: 0 })),
       });
+      // kafkajs sends nothing to a partition without a leader, and reports success.
+      if (written.length === 0) throw noLeaderError(this.topic, 0);
     } finally {
       await producer.disconnect();
     }

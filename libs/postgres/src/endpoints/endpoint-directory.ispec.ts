@@ -89,18 +89,29 @@ describe('while the feed lags the log', () => {
     expect(await received(id, 8)).toEqual([1, 2, 3, 7, 8]);
   });
 
-  it('and when it was disabled because it failed too often', async () => {
-    const id = await anEndpoint(store, orgId, 0);
-    const projection = new DeliveryProjection(store, 1, 'disable', (orgIds) =>
-      Promise.resolve(new Map(orgIds.map((one) => [one, 3]))),
-    );
-    const fact = aFailure(id);
+  /** The endpoint fails too often. */
+  async function failsAt(id: EndpointId, logEnds: ReadonlyMap<OrgId, number>): Promise<void> {
+    const projection = new DeliveryProjection(store, 1, 'disable', () => Promise.resolve(logEnds));
     const topic = `deliveries-${id}`;
     const stretch = { projection: 'deliveries', topic, partition: 0, firstOffset: 0, nextOffset: 1 };
-    await projection.apply(stretch, [{ offset: 0, fact }]);
+    await projection.apply(stretch, [{ offset: 0, fact: aFailure(id) }]);
+  }
+
+  it('and when it was disabled because it failed too often', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await failsAt(id, new Map([[orgId, 3]]));
     await feedShows(5);
     await switches(id, true, 6);
     expect(await received(id, 8)).toEqual([1, 2, 3, 7, 8]);
+  });
+
+  it('and receives everything that is not routed yet if the log had no leader by then', async () => {
+    const id = await anEndpoint(store, orgId, 0);
+    await feedShows(1);
+    await failsAt(id, new Map());
+    await feedShows(5);
+    await switches(id, true, 6);
+    expect(await received(id, 8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 });
 

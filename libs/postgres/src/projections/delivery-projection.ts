@@ -46,14 +46,14 @@ export class DeliveryProjection {
   /**
    * @param endpoints `report`: disables endpoints that fail too often, and notes what happened to them for the operations
    *   organization; `disable`: only disables them; `leave`: only ends their pending deliveries
-   * @param logEndsOf the ends of the orgs' partitions of the log, if known: an endpoint is disabled from there on
+   * @param logEndsOf returns the known ends of the orgs' partitions of the log: an endpoint is disabled from there on
    * @param clock says which failures are too old to be noted
    */
   constructor(
     private readonly store: Store,
     private readonly autoDisableAfter: number,
     private readonly endpoints: 'report' | 'disable' | 'leave' = 'disable',
-    private readonly logEndsOf: LogEndsOf = () => Promise.resolve(new Map()),
+    private readonly logEndsOf: LogEndsOf | null = null,
     private readonly clock: Clock = systemClock,
   ) {
     this.#days = new DayPartitions(store);
@@ -189,12 +189,15 @@ export class DeliveryProjection {
       return outcome?.moved === '1';
     }
     const orgIds = ledger.autoDisabled.map(({ orgId }) => orgId);
-    const logEnds = await this.logEndsOf(orgIds);
-    const heads = await this.#headsOf(orgIds);
+    const logEnds = await this.logEndsOf?.(orgIds);
+    // Nobody knows where a partition without a leader ends. The feed may lag, so its last seq alone would leave out
+    // events from before. With neither, the router leaves out nothing.
+    const heads = await this.#headsOf(logEnds === undefined ? orgIds : [...logEnds.keys()]);
     return this.store.transaction(async (runner) => {
       const [outcome] = (await runner.query(APPLY_FACTS, parameters)) as { moved: string }[];
       if (outcome?.moved !== '1') return false;
-      await this.#note(runner, failures, await disableEndpoints(runner, ledger, { logEnds, heads }));
+      const disabled = await disableEndpoints(runner, ledger, { logEnds: logEnds ?? new Map(), heads });
+      await this.#note(runner, failures, disabled);
       return true;
     });
   }

@@ -1,16 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { startEmbeddedKafkaCluster, type EmbeddedKafkaCluster } from '#libs/embedded-stack';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { makePlainTopics } from '../../../../../test/support/topics.js';
 import { KafkaConnection } from '../../connection/kafka-connection.js';
+import { moveGroup } from '../../positions/move-group.js';
 import { Appender } from '../../producing/appender.js';
 import { PartitionWriter } from '../../producing/partition-writer.js';
 import { hasLeader } from '../../reading/known-values.js';
 import { LogPositions } from '../../reading/log-positions.js';
+import { readPartitions } from '../../reading/read-partitions.js';
+import { InstallationTopic } from '../../set-up/installation-topic.js';
 import { BatchConsumer } from '../batch-consumer.js';
 
 const TOPIC = 'written';
@@ -85,6 +88,29 @@ function write(partition: number, value: string): Promise<number> {
   return writer.write(TOPIC, partition, [{ key: null, value: Buffer.from(value) }]);
 }
 
+/** Reads the topic. Its leader is lost after the reader has looked where the topic ends, and before it reads. */
+async function startReading(): Promise<{ readonly outcome: Promise<unknown> }> {
+  const makeConsumer = connection.kafka.consumer.bind(connection.kafka);
+  const made = jest.spyOn(connection.kafka, 'consumer').mockImplementationOnce((config) => {
+    const consumer = makeConsumer(config);
+    const connect = consumer.connect.bind(consumer);
+    return Object.assign(consumer, { connect: () => untilLeaderless().then(connect) });
+  });
+  const stretches = [LEADERLESS, LED].map((partition) => ({ topic: TOPIC, partition, from: 0 }));
+  const outcome = readPartitions(connection, stretches, () => undefined).catch((error: unknown) => error);
+  await eventually(() => {
+    expect(made).toHaveBeenCalled();
+  });
+  made.mockRestore();
+  return { outcome };
+}
+
+async function untilLeaderless(): Promise<void> {
+  await eventually(async () => {
+    expect(hasLeader(await positions.bounds(TOPIC), LEADERLESS)).toBe(false);
+  });
+}
+
 it('a partition without a leader stops no other one, and goes on once it has a leader', async () => {
   const early = await anAppender();
   for (const partition of [LEADERLESS, LED]) await append(early, partition, 'before');
@@ -92,11 +118,10 @@ it('a partition without a leader stops no other one, and goes on once it has a l
   await eventually(() => {
     expect(first).toEqual([['before'], ['before']]);
   });
+  const reading = await startReading();
   const node = cluster.nodes.find(({ id }) => id === KILLED_NODE)!;
   await node.kill();
-  await eventually(async () => {
-    expect(hasLeader(await positions.bounds(TOPIC), LEADERLESS)).toBe(false);
-  });
+  await untilLeaderless();
   expect((await positions.bounds(TOPIC)).get(LED)).toEqual({ begin: 0, end: 1 });
 
   // Those that were there before, and those that come meanwhile.
@@ -114,6 +139,12 @@ it('a partition without a leader stops no other one, and goes on once it has a l
     });
   }
   expect(second[LEADERLESS]).toEqual([]);
+  expect(await reading.outcome).toMatchObject({ type: 'LEADER_NOT_AVAILABLE' });
+  // kafkajs reports success for both.
+  const record = { id: 'id', partitions: 1, createdAt: '2026-03-02T09:12:44.000Z' };
+  await expect(new InstallationTopic(connection, TOPIC).announce(record)).rejects.toThrow('has no leader');
+  const places = new Map([LEADERLESS, LED].map((partition) => [partition, 1]));
+  await expect(moveGroup(connection, 'moved', TOPIC, places)).rejects.toThrow(`${TOPIC}/${LEADERLESS} has no leader`);
   await eventually(async () => {
     const { text } = await connection.metrics.scrape();
     for (const group of ['first', 'second']) {
