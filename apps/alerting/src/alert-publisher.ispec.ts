@@ -52,12 +52,15 @@ async function raised(
   return ids;
 }
 
+/** The bounds of staff alerts that hold none. */
+const EMPTY = new Map(Array.from({ length: 10 }, (_, partition) => [partition, { begin: 0, end: 0 }]));
+
 /** A publisher whose log takes every event, and whose staff alerts are written by `write`. */
 function aPublisher(write: PartitionWriter['write'], changes: Partial<AlertPublisherDependencies> = {}) {
   return new AlertPublisher({
     outbox: new AlertOutbox(store),
     connection: {} as KafkaConnection,
-    positions: { bounds: () => Promise.resolve(new Map()) } as unknown as LogPositions,
+    positions: { bounds: () => Promise.resolve(EMPTY) } as unknown as LogPositions,
     appender: { append: () => Promise.resolve() } as unknown as Appender,
     writer: { write } as unknown as PartitionWriter,
     topics: { inbox: 'inbox', log: 'log', staffAlerts: 'staff-alerts' } as TopicNames,
@@ -81,7 +84,7 @@ it('publishes alerts and events however many staff alerts of another partition c
   const publisher = aPublisher(write, { appender: { append } as unknown as Appender });
   const stuck = await raised(3, 201, NOW_MS - 60_000);
   const [other] = await raised(4, 1, NOW_MS);
-  const publish = () => publisher.publish([2, 3, 4], new Set([...stuck, other!]));
+  const publish = () => publisher.publish([2, 3, 4], new Set([...stuck, other!]), EMPTY);
 
   const { count, failures } = await publish();
   expect([count, [...failures]]).toEqual([1, [[3, new Error('too few replicas')]]]);
@@ -108,14 +111,14 @@ it('publishes many events while it cannot be read where the staff alerts end', a
     appender: { append } as unknown as Appender,
     positions: { bounds: () => Promise.reject(new Error('no leader')) } as unknown as LogPositions,
   });
-  expect((await publisher.publish([9], new Set(ids))).failures.size).toBe(1);
+  expect((await publisher.publish([9], new Set(ids), await publisher.staffAlertBounds())).failures.size).toBe(1);
   expect(appended.toSorted()).toEqual(ids.toSorted());
 });
 
 it('counts the alerts of all partitions that it publishes at the same time', async () => {
   const ids = (await Promise.all([5, 6, 7].map((partition) => raised(partition, 2, NOW_MS)))).flat();
   const publisher = aPublisher(() => Promise.resolve(0));
-  expect((await publisher.publish([5, 6, 7], new Set(ids))).count).toBe(6);
+  expect((await publisher.publish([5, 6, 7], new Set(ids), EMPTY)).count).toBe(6);
 });
 
 it('reads what a partition holds once, however often its staff alerts cannot be written', async () => {
@@ -159,7 +162,7 @@ it('reads what a partition holds once, however often its staff alerts cannot be 
     } as unknown as LogPositions,
   });
   await raised(8, 1, NOW_MS);
-  for (let nth = 0; nth < 3; nth++) expect((await publisher.publish([8], new Set())).failures.size).toBe(1);
+  for (let nth = 0; nth < 3; nth++) expect((await publisher.publish([8], new Set(), EMPTY)).failures.size).toBe(1);
   expect(looks).toBe(1);
   expect(readFrom).toEqual(['5']);
 });
@@ -169,7 +172,9 @@ describe('a staff alert that was written, by a process that ended before it mark
   let positions: LogPositions;
   let writer: PartitionWriter;
   let connection: KafkaConnection;
-  let publish: (known: readonly EventId[]) => ReturnType<AlertPublisher['publish']>;
+  let publisher: AlertPublisher;
+  const publish = async (known: readonly EventId[]) =>
+    publisher.publish([0], new Set(known), await publisher.staffAlertBounds());
   const written = async () => (await positions.ends(topics.staffAlerts)).get(0);
   const unmark = (ids: readonly EventId[]) =>
     store.query('update alerts set published_at = null where event_id = any($1)', [ids]);
@@ -181,16 +186,15 @@ describe('a staff alert that was written, by a process that ended before it mark
     await makeTopics(connection, [plan]);
     positions = new LogPositions(connection);
     writer = new PartitionWriter(connection);
-    publish = (known) =>
-      new AlertPublisher({
-        outbox: new AlertOutbox(store),
-        connection,
-        positions,
-        appender: { append: () => Promise.resolve() } as unknown as Appender,
-        writer,
-        topics,
-        clock: { now: () => Date.now() },
-      }).publish([0], new Set(known));
+    publisher = new AlertPublisher({
+      outbox: new AlertOutbox(store),
+      connection,
+      positions,
+      appender: { append: () => Promise.resolve() } as unknown as Appender,
+      writer,
+      topics,
+      clock: { now: () => Date.now() },
+    });
   });
 
   afterAll(() => writer.close());
@@ -224,6 +228,36 @@ describe('a staff alert that was written, by a process that ended before it mark
     });
     expect((await publish([...batch, ...last])).count).toBe(201);
     meanwhile.mockRestore();
+    expect(await written()).toBe(before + 201);
+  });
+
+  it('is not written again by the process that raised it, before its first batch', async () => {
+    const before = (await written())!;
+    const bounds = await publisher.staffAlertBounds();
+    const ids = await raised(0, 2, Date.now());
+    expect((await publish(ids)).count).toBe(2);
+    await unmark(ids);
+    expect((await publisher.publish([0], new Set(ids), bounds)).count).toBe(2);
+    expect(await written()).toBe(before + 2);
+  });
+
+  it('is not written again by the process that raised it, between a look at the end and its lock', async () => {
+    const before = (await written())!;
+    const batch = await raised(0, 200, Date.now() - 60_000);
+    const last = await raised(0, 1, Date.now());
+    const read = positions.bounds.bind(positions);
+    let looks = 0;
+    const look = jest.spyOn(positions, 'bounds').mockImplementation(async (topic) => {
+      const found = await read(topic);
+      if (++looks === 2) {
+        // Another process takes what this one has not locked, and ends before it marks it.
+        expect((await publish(last)).count).toBe(1);
+        await unmark(last);
+      }
+      return found;
+    });
+    expect((await publish([...batch, ...last])).count).toBe(201);
+    look.mockRestore();
     expect(await written()).toBe(before + 201);
   });
 

@@ -1,12 +1,14 @@
 import type { Clock, EventId } from '#libs/domain';
 import { isPostgresAway, type AlertOutbox, type UnpublishedAlert } from '#libs/postgres';
 import {
+  hasLeader,
   readPartitions,
   REQUEST_BYTES,
   stretchesOf,
   type Appender,
   type KafkaConnection,
   type LogPositions,
+  type PartitionBounds,
   type PartitionWriter,
   type TopicNames,
 } from '#libs/kafka-log';
@@ -14,15 +16,12 @@ import { alertEventRecord, alertIdIn, staffAlertRecord, waitingSinceMs } from '.
 
 /** The most alerts published in one transaction, usually a few hundred kilobytes. */
 const BATCH = 200;
-/** As many alerts are published in one transaction, however large they are. */
-const SURELY_ONE_BATCH = 15;
 /** The partitions whose alerts are published at the same time. Each takes a connection to Postgres. */
 const AT_A_TIME = 4;
 /** The most that the clock of the service that hands a conversation off may be ahead of the brokers' clock. */
 const CLOCK_SKEW_MS = 600_000;
 /** The most that the clock of the process that raised an alert may be ahead of the brokers' clock. */
 const CLOCK_AHEAD_MS = 2 * 3_600_000;
-const NONE: ReadonlySet<EventId> = new Set();
 
 export interface AlertPublisherDependencies {
   readonly outbox: AlertOutbox;
@@ -39,6 +38,16 @@ export interface Published {
   readonly count: number;
   /** The errors of the partitions whose alerts are left to a later publication. */
   readonly failures: ReadonlyMap<number, unknown>;
+}
+
+/** The bounds of the staff alerts, by partition; nothing of those that could not be read. */
+export type StaffAlertBounds = ReadonlyMap<number, PartitionBounds>;
+
+/** The alerts that this process has just raised, and a partition of the staff alerts. */
+interface RaisedAlerts {
+  readonly events: ReadonlySet<EventId>;
+  /** Where the partition ends if no other process has written to it since; `undefined` if that is not known. */
+  readonly end: number | undefined;
 }
 
 /** What a partition of the staff alerts holds, as far as it was read. */
@@ -60,15 +69,30 @@ export class AlertPublisher {
 
   constructor(private readonly use: AlertPublisherDependencies) {}
 
+  /** Reads the bounds of the staff alerts. Does not throw, because the events do not wait for that. */
+  async staffAlertBounds(): Promise<StaffAlertBounds> {
+    try {
+      return await this.use.positions.bounds(this.use.topics.staffAlerts);
+    } catch {
+      return new Map();
+    }
+  }
+
   /**
    * @param partitions log partitions that are caught up, so that an event that is not known to be in the log is not
    *   there
-   * @param raised the events of alerts that this process has just raised, so that no process can have published them yet
+   * @param raised the events of alerts that this process has just raised
+   * @param before the bounds of the staff alerts from before those were raised. So no process had written them yet.
    * @param signal ends the work after the present batch
    * @returns what was published. A partition that fails blocks no other one.
    * @throws when Postgres cannot be reached
    */
-  async publish(partitions: readonly number[], raised: ReadonlySet<EventId>, signal?: AbortSignal): Promise<Published> {
+  async publish(
+    partitions: readonly number[],
+    raised: ReadonlySet<EventId>,
+    before: StaffAlertBounds,
+    signal?: AbortSignal,
+  ): Promise<Published> {
     const waiting = await this.use.outbox.waitingIn(partitions);
     const failures = new Map<number, unknown>();
     let count = 0;
@@ -76,7 +100,8 @@ export class AlertPublisher {
       const publish = async (partition: number) => {
         const written = this.#failing.get(partition) ?? { ids: new Set(), sinceMs: Infinity, next: 0 };
         try {
-          const published = await this.#publishPartition(partition, raised, written, signal);
+          const fresh = { events: raised, end: endOf(before, partition) };
+          const published = await this.#publishPartition(partition, fresh, written, signal);
           // Not with an `await` in it: other partitions are counted meanwhile.
           count += published;
           this.#failing.delete(partition);
@@ -104,35 +129,21 @@ export class AlertPublisher {
 
   async #publishPartition(
     partition: number,
-    raised: ReadonlySet<EventId>,
+    raised: RaisedAlerts,
     written: WrittenAlerts,
     signal?: AbortSignal,
   ): Promise<number> {
     const { outbox, clock, topics } = this.use;
-    const begin = raised.size > SURELY_ONE_BATCH ? await this.#endOf(partition) : null;
     let published = 0;
-    let staffAlerts = 0;
-    let known = raised;
+    let { end } = raised;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
       const { count, hasMore } = await outbox.publish(partition, options, async (alerts) => {
-        staffAlerts += await this.#write(partition, alerts, known, written);
+        const wrote = await this.#write(partition, alerts, { ...raised, end }, written);
+        if (end !== undefined) end += wrote;
       });
       published += count;
       if (!hasMore || signal?.aborted === true) return published;
-      // Another process may have taken the next ones while these were written, and died before it marked them.
-      const isAlone = begin !== null && (await this.#endOf(partition)) === begin + staffAlerts;
-      known = isAlone ? raised : NONE;
-    }
-  }
-
-  /** Returns where the staff alerts end; `null` if that cannot be read. The events do not wait for that. */
-  async #endOf(partition: number): Promise<number | null> {
-    const { positions, topics } = this.use;
-    try {
-      return (await positions.bounds(topics.staffAlerts)).get(partition)?.end ?? null;
-    } catch {
-      return null;
     }
   }
 
@@ -140,7 +151,7 @@ export class AlertPublisher {
   async #write(
     partition: number,
     alerts: readonly UnpublishedAlert[],
-    raised: ReadonlySet<EventId>,
+    raised: RaisedAlerts,
     written: WrittenAlerts,
   ): Promise<number> {
     const { appender, topics } = this.use;
@@ -162,17 +173,32 @@ export class AlertPublisher {
   async #writeStaffAlerts(
     partition: number,
     alerts: readonly UnpublishedAlert[],
-    raised: ReadonlySet<EventId>,
+    raised: RaisedAlerts,
     written: WrittenAlerts,
   ): Promise<number> {
     const { topics, writer } = this.use;
-    const uncertain = alerts.filter(({ eventId }) => !raised.has(eventId));
+    const uncertain = await this.#uncertain(partition, alerts, raised);
     if (uncertain.length > 0) await this.#readWritten(partition, uncertain, written);
     const missing = alerts.filter(({ alertId }) => !written.ids.has(alertId));
     for (const stretch of stretchesOf(missing.map(staffAlertRecord), { bytes: REQUEST_BYTES })) {
       await writer.write(topics.staffAlerts, partition, stretch);
     }
     return missing.length;
+  }
+
+  /**
+   * Returns those of the alerts that another process may have written, and died before it marked them. The caller holds
+   * their locks, so no process writes them after this look.
+   */
+  async #uncertain(
+    partition: number,
+    alerts: readonly UnpublishedAlert[],
+    { events, end }: RaisedAlerts,
+  ): Promise<readonly UnpublishedAlert[]> {
+    const earlier = alerts.filter(({ eventId }) => !events.has(eventId));
+    if (earlier.length === alerts.length || end === undefined) return alerts;
+    const isAlone = endOf(await this.staffAlertBounds(), partition) === end;
+    return isAlone ? earlier : alerts;
   }
 
   /** Reads on in the topic, from a time at which none of these alerts was written. Ids that were found before are kept. */
@@ -191,6 +217,10 @@ export class AlertPublisher {
     for (const end of ends.values()) written.next = end;
     if (isEarlier) written.sinceMs = sinceMs;
   }
+}
+
+function endOf(bounds: StaffAlertBounds, partition: number): number | undefined {
+  return hasLeader(bounds, partition) ? bounds.get(partition)?.end : undefined;
 }
 
 /**

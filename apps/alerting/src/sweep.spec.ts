@@ -4,12 +4,13 @@ import type { AlertClaim, AlertClaims } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { handedOff, HANDED_OFF_AT_MS } from '../../../test/support/conversations.js';
-import type { AlertPublisher } from './alert-publisher.js';
+import type { AlertPublisher, StaffAlertBounds } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
 
 /** A sweep of a partition where chats are due however many it has alerted to. */
-function aSweepWithoutEnd(published: () => void): Sweep {
+function aSweepWithoutEnd(published: (before: StaffAlertBounds) => void): Sweep {
+  let raised = 0;
   return new Sweep({
     caughtUp: {
       find: () =>
@@ -30,13 +31,16 @@ function aSweepWithoutEnd(published: () => void): Sweep {
           full: [0],
         });
       },
-      claim: (claims: readonly AlertClaim[]) =>
-        Promise.resolve(new Set(claims.flatMap(({ alerts }) => alerts.map(({ eventId }) => eventId)))),
+      claim: (claims: readonly AlertClaim[]) => {
+        raised += claims.length;
+        return Promise.resolve(new Set(claims.flatMap(({ alerts }) => alerts.map(({ eventId }) => eventId))));
+      },
     } as unknown as AlertClaims,
     publisher: {
-      publish: (_partitions: readonly number[], raised: ReadonlySet<EventId>) => {
-        published();
-        return Promise.resolve({ count: raised.size, failures: new Map() });
+      staffAlertBounds: () => Promise.resolve(new Map([[0, { begin: 0, end: raised }]])),
+      publish: (_partitions: readonly number[], events: ReadonlySet<EventId>, before: StaffAlertBounds) => {
+        published(before);
+        return Promise.resolve({ count: events.size, failures: new Map() });
       },
     } as unknown as AlertPublisher,
     mails: false,
@@ -53,4 +57,13 @@ it('ends after the present batch when the process ends, and leaves the rest to o
     if (++batches === 3) ending.abort();
   });
   expect(await sweep.round({ signal: ending.signal })).toMatchObject({ raised: 1_500, published: 1_500, left: [0] });
+});
+
+it('looks where the staff alerts end before it raises others, which another process can publish at once', async () => {
+  const ends: unknown[] = [];
+  const sweep = aSweepWithoutEnd((before) => {
+    ends.push(before.get(0)?.end);
+  });
+  await sweep.round({ batches: 2 });
+  expect(ends).toEqual([0, 500]);
 });

@@ -2,7 +2,7 @@ import { decideAlerts, type Alert, type Clock, type ConversationId, type EventId
 import type { AlertClaims, AlertClaim, DueQueue } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
-import type { AlertPublisher } from './alert-publisher.js';
+import type { AlertPublisher, StaffAlertBounds } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 
 /** The most conversations that are decided about at a time, in equal parts by partition. */
@@ -31,6 +31,15 @@ export interface Swept {
   readonly failures: ReadonlyMap<number, unknown>;
   /** How long it raised and published alerts, milliseconds. */
   readonly workedMs: number;
+}
+
+/** What one batch has raised. */
+interface Raised {
+  readonly raised: ReadonlySet<EventId>;
+  /** The bounds of the staff alerts before that; nothing if it notifies no staff. */
+  readonly before: StaffAlertBounds;
+  /** The partitions where more may be due. */
+  readonly full: readonly number[];
 }
 
 export interface SweepOptions {
@@ -80,9 +89,9 @@ export class Sweep {
           if (among !== undefined) open = open.filter((partition) => !this.#isRaisedTo(partition, nowMs));
           if (open.length === 0) return;
           const toMs = Math.max(nowMs, Math.min(...open.map((partition) => this.#caughtUpTo.get(partition) ?? nowMs)));
-          const { raised, full } = await this.#raise(open, toMs);
+          const { raised, before, full } = await this.#raise(open, toMs);
           swept.raised += raised.size;
-          const published = await this.use.publisher.publish(open, raised, signal);
+          const published = await this.use.publisher.publish(open, raised, before, signal);
           swept.published += published.count;
           for (const [partition, error] of published.failures) failures.set(partition, error);
           swept.workedMs += Math.round(performance.now() - startedAt);
@@ -97,18 +106,17 @@ export class Sweep {
     return swept;
   }
 
-  /** @returns what was raised, and the partitions where more may be due */
-  async #raise(
-    partitions: readonly number[],
-    nowMs: number,
-  ): Promise<{ readonly raised: ReadonlySet<EventId>; readonly full: readonly number[] }> {
+  async #raise(partitions: readonly number[], nowMs: number): Promise<Raised> {
     const share = Math.ceil(BATCH / partitions.length);
     const due = await this.use.claims.due(partitions, nowMs, share);
     const claims = due.queues.flatMap((queue) => this.#decide(queue, nowMs));
+    const notifiesStaff = claims.some(({ alerts }) => alerts.some((alert) => alert.notifiesStaff));
+    // As soon as they are raised, another process can publish them.
+    const before = notifiesStaff ? await this.use.publisher.staffAlertBounds() : new Map<number, never>();
     const raised = await this.use.claims.claim(claims);
     this.#report(claims, raised);
     // If nothing could be claimed, another process is claiming the same alerts. The next sweep covers the rest.
-    return { raised, full: raised.size === 0 ? [] : due.full };
+    return { raised, before, full: raised.size === 0 ? [] : due.full };
   }
 
   #isRaisedTo(partition: number, atMs: number): boolean {
