@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_ORDERING, type DueAttempt, type EndpointId, type OrgId } from '#libs/domain';
 import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
+import { collectGarbage } from '../../../../test/support/collect-garbage.js';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
@@ -45,6 +46,8 @@ let lookTakesMs: number;
 /** How many looks there are at the same time, now and at most. */
 let looking: number;
 let mostLooking: number;
+/** Returns an attempt that is still due, with its bytes. */
+let readDue: (due: DueAttempt) => DueAttempt;
 /** The endpoint that cannot be read. */
 let unreadable: EndpointId | undefined;
 let leftUnmade: number;
@@ -114,6 +117,7 @@ beforeEach(() => {
   [looking, mostLooking, lookTakesMs] = [0, 0, 0];
   [unreadable, leftUnmade] = [undefined, 0];
   outOfOrder = undefined;
+  readDue = (due) => due;
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
   madeInOrder = [];
@@ -138,7 +142,10 @@ beforeEach(() => {
       },
       stillDue: (picked) =>
         Promise.resolve(
-          picked.flatMap(({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? []),
+          picked.flatMap(({ deliveryId }) => {
+            const due = waiting.find(({ delivery }) => delivery.deliveryId === deliveryId);
+            return due === undefined ? [] : readDue(due);
+          }),
         ),
     },
     ordered: {
@@ -470,6 +477,26 @@ describe('a paced endpoint', () => {
       await settle();
       expect(madeInOrder).toHaveLength(replays * 7 + 1);
     }
+  });
+
+  it('keeps few out of order with their bytes, also if it had room for many when they were found', async () => {
+    const ids = oneTo(9).map((nth) => anEndpointId(nth));
+    listed = ids.map((id) => ({ ...limits({ orderedSinceMs: 0, isOrderBegun: true }), id }));
+    waiting = ids.flatMap((id, nth) => oneTo(64).map((seq) => aDueAttempt(nth * 64 + seq, id)));
+    const read: WeakRef<DueAttempt>[] = [];
+    readDue = (due) => {
+      const copy = { ...due };
+      read.push(new WeakRef(copy));
+      return copy;
+    };
+    await roundAt(0);
+    await pump.roundOutOfOrder();
+    // The pump was crowded before the last two had all places.
+    expect(made).toHaveLength(504);
+    await collectGarbage();
+    const begun = new Set(made.map(({ due }) => due));
+    const kept = read.map((due) => due.deref()).filter((due) => due !== undefined && !begun.has(due));
+    expect(kept).toHaveLength(8);
   });
 
   describe('whose order is removed', () => {

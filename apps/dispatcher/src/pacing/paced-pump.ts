@@ -573,7 +573,9 @@ export class PacedPump {
         // Another round may have found it, too.
         if (isBegun(share, keyOfDue(due))) continue;
         if (this.#roomOf(share) > 0) this.#make(due, share, generation);
-        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder.push({ due, generation });
+        // It had more room when they were picked. The others are found again.
+        else if (this.#ordered.has(due.delivery.endpointId) && share.outOfOrder.length < OUT_OF_ORDER_AT_ONCE)
+          share.outOfOrder.push({ due, generation });
       }
     }
   }
