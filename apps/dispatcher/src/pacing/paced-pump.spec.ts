@@ -207,6 +207,7 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   const before = made.length;
   await pump.round();
   await pump.roundOfSuspects();
+  await pump.roundOfFull();
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
@@ -254,14 +255,42 @@ describe('a paced endpoint', () => {
     expect(await roundAt(300)).toEqual([2]);
   });
 
-  it('is rarely asked for what is out of order if that takes long and fails', async () => {
+  it('is asked more rarely for what is out of order if that takes long and fails', async () => {
     listed = [limits({ orderedSinceMs: 0 })];
     await pump.round();
     slowMs = 10_000;
     for (let look = 0; look < 2; look++) await expect(pump.roundOutOfOrder()).rejects.toThrow('statement timeout');
-    nowMs += 100_000;
+    nowMs += 4_900;
     await pump.roundOutOfOrder();
     expect(slowLooks).toBe(2);
+    nowMs += 100;
+    await expect(pump.roundOutOfOrder()).rejects.toThrow('statement timeout');
+  });
+
+  it('is asked more rarely for what is out of order if that takes long, but not because others are read', async () => {
+    const other = anEndpointId(2);
+    const ordered = limits({ orderedSinceMs: 0, isOrderBegun: true });
+    listed = [ordered, { ...ordered, id: other }];
+    readDue = (due) => {
+      nowMs += 5_000;
+      return due;
+    };
+    await pump.round();
+    await pump.roundOutOfOrder();
+    expect(made).toHaveLength(10);
+    await pump.roundOutOfOrder();
+    mostRead.clear();
+    lookTakesMs = 100;
+    nowMs += 200;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(true);
+    mostRead.clear();
+    nowMs += 1_900;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(false);
+    nowMs += 100;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(true);
   });
 
   it('goes on after any number of attempts', async () => {
@@ -293,33 +322,61 @@ describe('a paced endpoint', () => {
     expect(await roundAt(6_300)).toHaveLength(100);
   });
 
-  it('does not wait for looks at others that wait for the projection', async () => {
-    listed = [limits({ maxInFlight: 100 })];
-    waiting = Array.from({ length: 2_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
-    const stored = waiting;
-    for (let round = 0; round < 20; round++) {
-      await roundAt(round * 300);
-      await endAll();
-      waiting = stored;
-    }
+  describe('that waits for the projection', () => {
     const other = anEndpointId(2);
-    listed.push({ ...limits({ maxInFlight: 1 }), id: other });
-    waiting = [...stored, aDueAttempt(9_001, other)];
-    nowMs = 8_000;
-    mostRead.clear();
-    await pump.round();
-    expect([...mostRead.keys()]).toEqual([other]);
-    // The longer a look at what is full takes, the longer it is left alone.
-    lookTakesMs = 500;
-    await pump.roundOfSuspects();
-    expect(mostRead.has(endpointId)).toBe(true);
-    mostRead.clear();
-    nowMs += 18_000;
-    await pump.roundOfSuspects();
-    expect(mostRead.size).toBe(0);
-    nowMs += 2_000;
-    await pump.roundOfSuspects();
-    expect(mostRead.has(endpointId)).toBe(true);
+    const isLookedAt = async () => {
+      mostRead.clear();
+      await pump.roundOfFull();
+      return mostRead.has(endpointId);
+    };
+
+    beforeEach(async () => {
+      listed = [limits({ maxInFlight: 100 })];
+      waiting = Array.from({ length: 2_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+      const stored = waiting;
+      for (let round = 0; round < 20; round++) {
+        await roundAt(round * 300);
+        await endAll();
+        waiting = stored;
+      }
+      listed.push({ ...limits({ maxInFlight: 1 }), id: other });
+      waiting = [...stored, aDueAttempt(9_001, other)];
+      nowMs = 8_000;
+      mostRead.clear();
+    });
+
+    it('is no reason for others to wait', async () => {
+      await pump.round();
+      await pump.roundOfSuspects();
+      expect([...mostRead.keys()]).toEqual([other]);
+    });
+
+    it('is left alone for longer, the longer a look at it takes, but not for long', async () => {
+      await pump.round();
+      for (const [takesMs, restMs] of [
+        [50, 2_000],
+        [5_000, 5_000],
+      ] as const) {
+        // Each look has two statements.
+        lookTakesMs = takesMs;
+        expect(await isLookedAt()).toBe(true);
+        nowMs += restMs - 100;
+        expect(await isLookedAt()).toBe(false);
+        nowMs += 100;
+      }
+      expect(await isLookedAt()).toBe(true);
+    });
+
+    it('is looked at again soon while looks at another one fail', async () => {
+      failing = other;
+      await expect(pump.round()).rejects.toThrow(STATEMENT_TIMEOUT);
+      await expect(pump.roundOfSuspects()).rejects.toThrow(STATEMENT_TIMEOUT);
+      expect(failedLooks).toBe(2);
+      for (let nth = 0; nth < 3; nth++) {
+        expect(await isLookedAt()).toBe(true);
+        nowMs += 200;
+      }
+    });
   });
 
   it('gets urgent ones first, but not them alone', async () => {

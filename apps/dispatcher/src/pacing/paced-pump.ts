@@ -41,10 +41,10 @@ const URGENT_IN_A_ROW = 3;
 const IN_ORDER_IN_A_ROW = 7;
 /** Attempts out of order that wait for a place, with their bytes. */
 const OUT_OF_ORDER_AT_ONCE = 4;
-/** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
-const OUT_OF_ORDER_PART = 20;
-/** Endpoints that wait for the projection are read with all that they took. That may take this part of the time. */
-const FULL_PART = 20;
+/** After a look that may read much, an endpoint that has no attempt or no room rests for this many times the duration … */
+const REST_AFTER_LONG_LOOK = 20;
+/** … but no longer than this. */
+const LONGEST_REST_MS = 5_000;
 /** Looks at the same time. They must leave connections to others. */
 const LOOKS_AT_ONCE = 4;
 /** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
@@ -99,19 +99,16 @@ interface Look {
   readonly shares: Map<EndpointId, PacedShare>;
 }
 
-interface Looked {
-  /** The endpoints that were read. */
-  readonly read: ReadonlyMap<EndpointId, PacedShare>;
-  readonly due: readonly OverdueAttempt[];
+interface Read {
+  readonly share: PacedShare;
+  /** How long its look took. */
+  readonly tookMs: number;
 }
 
-/** How long not to look at an endpoint, from `nowMs` on. */
-interface Pauses {
-  readonly nowMs: number;
-  /** If it has no attempt, or no room for one. */
-  readonly emptyMs: number;
-  /** If it waits for the projection. */
-  readonly fullMs: number;
+interface Looked {
+  /** The endpoints that were read. */
+  readonly read: ReadonlyMap<EndpointId, Read>;
+  readonly due: readonly OverdueAttempt[];
 }
 
 interface FailedLook {
@@ -234,8 +231,6 @@ export class PacedPump {
   /** Attempts in flight to endpoints without a limit of their own, and to those of each organization. */
   #inFlightUnlimited = 0;
   readonly #inFlightOfOrg = new Map<OrgId, number>();
-  #outOfOrderLookedAtMs = -Infinity;
-  #outOfOrderTookMs = 0;
   /** When a look succeeded last. */
   #lookedAtMs = -Infinity;
   /** How many parts failed looks were divided into. */
@@ -268,6 +263,7 @@ export class PacedPump {
       this.#repeat(() => this.round()),
       // Nothing else waits for these.
       this.#repeat(() => this.roundOfSuspects()),
+      this.#repeat(() => this.roundOfFull()),
       this.#repeat(() => this.roundOutOfOrder()),
       // Nor do look-ups wait for rounds, which read much.
       this.#repeat(() => {
@@ -314,49 +310,36 @@ export class PacedPump {
       await this.#beginDue(
         (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && !isFull,
         (...asked) => this.#dueInAnyOrder(...asked),
-        LOOK_EVERY_MS,
       );
     }
   }
 
-  /**
-   * Begins attempts of endpoints whose last look failed, or that wait for the projection. The next look may take long,
-   * and fail.
-   */
+  /** Begins attempts of endpoints whose last look failed. The next one may take long, and fail. */
   async roundOfSuspects(): Promise<void> {
     await this.#beginDue(
-      (id, { part, isFull }) => !this.#ordered.has(id) && (part !== 0 || isFull),
+      (id, { part }) => !this.#ordered.has(id) && part !== 0,
       (...asked) => this.#dueInAnyOrder(...asked),
-      LOOK_EVERY_MS,
+    );
+  }
+
+  /** Begins attempts of endpoints that wait for the projection. They are read with all that they took. */
+  async roundOfFull(): Promise<void> {
+    await this.#beginDue(
+      (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && isFull,
+      (...asked) => this.#dueInAnyOrder(...asked),
     );
   }
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
   async roundOutOfOrder(): Promise<void> {
-    const sinceMs = this.use.nowMs();
-    const find: FindDue = (...asked) => {
-      this.#outOfOrderLookedAtMs = this.use.nowMs();
-      return this.use.overdue.suspects(...asked, 'out_of_order');
-    };
-    try {
-      const emptyMs = Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART);
-      await this.#beginDue((id) => this.#ordered.has(id), find, emptyMs);
-    } finally {
-      // If this takes long, or fails, it is done rarely.
-      const lookedAtMs = this.#outOfOrderLookedAtMs;
-      if (lookedAtMs >= sinceMs) this.#outOfOrderTookMs = this.use.nowMs() - lookedAtMs;
-    }
+    await this.#beginDue(
+      (id) => this.#ordered.has(id),
+      (...asked) => this.use.overdue.suspects(...asked, 'out_of_order'),
+    );
   }
 
-  /**
-   * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none or no room, or after a failure
-   */
-  async #beginDue(
-    isMeant: (id: EndpointId, share: PacedShare) => boolean,
-    find: FindDue,
-    emptyMs: number,
-  ): Promise<void> {
+  /** Begins attempts that are due. */
+  async #beginDue(isMeant: (id: EndpointId, share: PacedShare) => boolean, find: FindDue): Promise<void> {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
@@ -365,14 +348,24 @@ export class PacedPump {
     if (asked.length === 0) return;
     const looks = new Map<PacedShare, number>();
     for (const [, share] of asked) {
-      share.lookAtMs = nowMs + emptyMs;
+      share.lookAtMs = nowMs + LOOK_EVERY_MS;
       looks.set(share, ++share.looks);
     }
     const looked = await this.#look(this.#looks(asked), find);
-    const fullMs = Math.min(LONGEST_PAUSE_MS, Math.max(emptyMs, (this.use.nowMs() - nowMs) * FULL_PART));
-    await this.#begin(this.#pick(looked, looks, { nowMs, emptyMs, fullMs }));
+    await this.#begin(this.#pick(looked, looks, nowMs));
     // Not before: what was picked must have begun when another round looks.
-    for (const share of looked.read.values()) share.part = 0;
+    for (const { share } of looked.read.values()) share.part = 0;
+  }
+
+  /**
+   * Returns when to look again at an endpoint that has no attempt, or no room for one.
+   * @param sinceMs when the last look began
+   */
+  #lookAgainAtMs({ share, tookMs }: Read, sinceMs: number): number {
+    // Ordered endpoints have few deliveries out of order, which are looked for among all that are due.
+    const readsMuch = share.isFull || this.#ordered.has(share.limits.id);
+    const restMs = Math.min(LONGEST_REST_MS, Math.max(LOOK_EVERY_MS, tookMs * REST_AFTER_LONG_LOOK));
+    return readsMuch ? this.use.nowMs() + restMs : sinceMs + LOOK_EVERY_MS;
   }
 
   /** Whether attempts of the partition may begin in the current assignment. */
@@ -469,11 +462,7 @@ export class PacedPump {
   }
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
-  #pick(
-    { read, due }: Looked,
-    looks: ReadonlyMap<PacedShare, number>,
-    { nowMs, emptyMs, fullMs }: Pauses,
-  ): readonly OverdueAttempt[] {
+  #pick({ read, due }: Looked, looks: ReadonlyMap<PacedShare, number>, nowMs: number): readonly OverdueAttempt[] {
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -481,7 +470,8 @@ export class PacedPump {
       else found.push(attempt);
     }
     const picked: OverdueAttempt[] = [];
-    for (const [id, share] of read) {
+    for (const [id, one] of read) {
+      const { share } = one;
       const found = byEndpoint.get(id) ?? [];
       const former = this.#former.get(id);
       // Others make the attempts of what came later.
@@ -490,8 +480,7 @@ export class PacedPump {
       );
       forgetProjected(share, found, looks.get(share) ?? 0);
       const room = this.#roomOf(share);
-      const pauseMs = fresh.length === 0 || room <= 0 ? emptyMs : 0;
-      share.lookAtMs = nowMs + (share.isFull ? fullMs : pauseMs);
+      share.lookAtMs = fresh.length === 0 || room <= 0 ? this.#lookAgainAtMs(one, nowMs) : nowMs;
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
@@ -506,7 +495,7 @@ export class PacedPump {
   async #look(looks: readonly Look[], find: FindDue): Promise<Looked> {
     const { clockMs, nowMs, logger } = this.use;
     const before = new Date(clockMs());
-    const read = new Map<EndpointId, PacedShare>();
+    const read = new Map<EndpointId, Read>();
     const due: OverdueAttempt[] = [];
     const failed: FailedLook[] = [];
     const waiting = [...looks];
@@ -516,8 +505,8 @@ export class PacedPump {
         const sinceMs = nowMs();
         try {
           due.push(...(await find([...shares.keys()], before, most)));
-          for (const [id, share] of shares) read.set(id, share);
           this.#lookedAtMs = nowMs();
+          for (const [id, share] of shares) read.set(id, { share, tookMs: this.#lookedAtMs - sinceMs });
         } catch (reason) {
           failed.push({ shares: [...shares.values()], sinceMs, tookMs: nowMs() - sinceMs, reason });
         }
@@ -542,10 +531,11 @@ export class PacedPump {
     const nowMs = this.use.nowMs();
     const [first] = shares;
     if (shares.length === 1 && first !== undefined && first.part !== 0) {
-      // If no other look succeeded meanwhile, it may be Postgres.
-      if (this.#lookedAtMs < sinceMs) return;
       const pauseMs = Math.min(tookMs * PAUSE_AFTER_FAILED_LOOK, LONGEST_PAUSE_MS);
-      first.lookAtMs = Math.max(first.lookAtMs, nowMs + pauseMs);
+      // If no other look succeeded meanwhile, it may be Postgres.
+      const mayBePostgres = this.#lookedAtMs < sinceMs;
+      const againAtMs = mayBePostgres ? this.#lookAgainAtMs({ share: first, tookMs }, sinceMs) : nowMs + pauseMs;
+      first.lookAtMs = Math.max(first.lookAtMs, againAtMs);
       return;
     }
     const middle = Math.ceil(shares.length / 2);
