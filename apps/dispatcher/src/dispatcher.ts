@@ -184,6 +184,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       projectedTo: () => overdue.projectedUpTo('deliveries', topics.deliveries),
       partitionOf: (id: EndpointId) => partitionOf(id, config.partitions),
       nowMs: () => performance.now(),
+      logger,
     };
     this.#paced = new PacedPump({
       ...common,
@@ -215,7 +216,6 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
       make: (due, flight, hooks) => pacedMaker.make(due, flight, hooks),
       generation: () => session()?.generation,
       clockMs: () => clock.now(),
-      logger,
     });
     measurePump(metrics, this.#paced);
   }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { knownValues } from '#libs/kafka-log';
+import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { PacedPartitions, type PacedSession } from './paced-partitions.js';
 
 const ATTEMPT_MS = 10_000;
@@ -41,6 +42,10 @@ const owners = {
 
 let nowMs: number;
 let ends: ReadonlyMap<number, number>;
+/** How often the ends were asked for. */
+let asked: number;
+/** Whether Kafka does not answer. */
+let isKafkaAway: boolean;
 let projected: ReadonlyMap<number, number>;
 
 /** A process that may have an assignment. */
@@ -55,9 +60,13 @@ class Process {
     topic: 'attempts',
     anId: () => `owner ${++ids}`,
     attemptMs: ATTEMPT_MS,
-    factsEnd: () => Promise.resolve(ends),
+    factsEnd: () => {
+      asked++;
+      return isKafkaAway ? Promise.reject(new Error('away')) : Promise.resolve(ends);
+    },
     projectedTo: () => Promise.resolve(projected),
     nowMs: () => nowMs,
+    logger: aStageKit({ nowMs: 0 }).logger,
   });
 
   constructor(generation?: number, ...partitions: readonly number[]) {
@@ -83,6 +92,7 @@ beforeEach(() => {
   onAnswer = () => undefined;
   stored.clear();
   [ends, projected] = [new Map(), new Map()];
+  [asked, isKafkaAway] = [0, false];
 });
 
 describe('the partitions of a process', () => {
@@ -121,17 +131,36 @@ describe('the partitions of a process', () => {
     expect(await one.readyAt(20_100)).toEqual([0, 2]);
   });
 
-  it('are paced while the outcomes of another one cannot be read, because its partition has no leader', async () => {
-    ends = knownValues('deliveries', [
-      [0, 0],
-      [1, undefined],
-      [2, 0],
-    ]);
-    const one = new Process(1, 0, 1, 2);
-    await one.readyAt(0);
-    expect(await one.readyAt(20_000)).toEqual([0, 2]);
-    ends = new Map([[1, 0]]);
-    expect(await one.readyAt(20_100)).toEqual([0, 2, 1]);
+  describe('while the outcomes of another one cannot be read, because its partition has no leader', () => {
+    let one: Process;
+
+    beforeEach(async () => {
+      ends = knownValues('deliveries', [
+        [0, 0],
+        [1, undefined],
+        [2, 0],
+      ]);
+      one = new Process(1, 0, 1, 2);
+      await one.readyAt(0);
+      expect(await one.readyAt(20_000)).toEqual([0, 2]);
+    });
+
+    it('are paced, and Kafka is asked again each second', async () => {
+      asked = 0;
+      for (let atMs = 20_100; atMs <= 21_900; atMs += 100) expect(await one.readyAt(atMs)).toEqual([0, 2]);
+      expect(asked).toBe(1);
+      ends = new Map([[1, 0]]);
+      expect(await one.readyAt(22_000)).toEqual([0, 2, 1]);
+    });
+
+    it('are paced although Kafka does not answer, which is asked again each second', async () => {
+      [asked, isKafkaAway] = [0, true];
+      for (let atMs = 21_000; atMs <= 21_900; atMs += 100) expect(await one.readyAt(atMs)).toEqual([0, 2]);
+      expect(asked).toBe(1);
+      isKafkaAway = false;
+      ends = new Map([[1, 0]]);
+      expect(await one.readyAt(22_000)).toEqual([0, 2, 1]);
+    });
   });
 
   it('are none while they may belong to others', async () => {

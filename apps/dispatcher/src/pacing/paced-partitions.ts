@@ -1,10 +1,13 @@
 import { hasLeader, type Positions } from '#libs/kafka-log';
 import type { PacedOwners } from '#libs/postgres';
+import type { Logger } from '#libs/runtime';
 
 /** The window in which attempts are counted, and what clocks and timers may be off. */
 const WINDOW_AND_SLACK_MS = 1_250;
 /** How often to look whether an earlier owner has left. */
 const LOOK_EVERY_MS = 100;
+/** The same while Kafka cannot say where the facts of a partition end. Each question opens a connection. */
+const LOOK_AFTER_FAILURE_MS = 1_000;
 /** How often to make sure that Postgres has the owner: it may have been put back. */
 const KEEP_EVERY_MS = 1_000;
 
@@ -31,6 +34,7 @@ export interface PacedPartitionsDependencies {
   readonly projectedTo: () => Promise<Positions>;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
+  readonly logger: Logger;
 }
 
 /** A partition whose attempts of other owners are over. */
@@ -75,7 +79,7 @@ export class PacedPartitions {
     const session = this.#session();
     if (session === undefined) return new Map();
     const tenure = this.#tenureOf(session);
-    await this.#enter(tenure, session);
+    await this.#tryToEnter(tenure, session);
     await this.#lookAtProjection(tenure);
     // Another assignment may have come meanwhile.
     if (!this.#isCurrent(tenure)) return new Map();
@@ -133,6 +137,17 @@ export class PacedPartitions {
     return tenure;
   }
 
+  /** A failure does not keep those waiting that it owns already. */
+  async #tryToEnter(tenure: Tenure, session: PacedSession): Promise<void> {
+    try {
+      await this.#enter(tenure, session);
+    } catch (error) {
+      if (tenure.owned.size === 0) throw error;
+      tenure.lookAtMs = this.use.nowMs() + LOOK_AFTER_FAILURE_MS;
+      this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
+    }
+  }
+
   /** Becomes the owner of the partitions whose attempts of others are over. */
   async #enter(tenure: Tenure, { partitions }: PacedSession): Promise<void> {
     const { nowMs } = this.use;
@@ -147,9 +162,12 @@ export class PacedPartitions {
     const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
     const ends = await this.use.factsEnd();
     for (const partition of found) {
-      // One without a leader is found again by the next look.
-      if (!hasLeader(ends, partition)) continue;
-      owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
+      if (hasLeader(ends, partition)) {
+        owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
+      } else {
+        // It is found again by the next look.
+        tenure.lookAtMs = nowMs() + LOOK_AFTER_FAILURE_MS;
+      }
     }
   }
 

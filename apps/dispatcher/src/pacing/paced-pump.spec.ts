@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { NO_ORDERING, type DueAttempt, type EndpointId, type OrgId } from '#libs/domain';
 import type { OrderedDelivery, OverdueAttempt, PacedEndpoint, Suspects } from '#libs/postgres';
+import { collectGarbage } from '../../../../test/support/collect-garbage.js';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
@@ -45,6 +46,8 @@ let lookTakesMs: number;
 /** How many looks there are at the same time, now and at most. */
 let looking: number;
 let mostLooking: number;
+/** Returns an attempt that is still due, with its bytes. */
+let readDue: (due: DueAttempt) => DueAttempt;
 /** The endpoint that cannot be read. */
 let unreadable: EndpointId | undefined;
 let leftUnmade: number;
@@ -114,6 +117,7 @@ beforeEach(() => {
   [looking, mostLooking, lookTakesMs] = [0, 0, 0];
   [unreadable, leftUnmade] = [undefined, 0];
   outOfOrder = undefined;
+  readDue = (due) => due;
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
   madeInOrder = [];
@@ -138,7 +142,10 @@ beforeEach(() => {
       },
       stillDue: (picked) =>
         Promise.resolve(
-          picked.flatMap(({ deliveryId }) => waiting.find(({ delivery }) => delivery.deliveryId === deliveryId) ?? []),
+          picked.flatMap(({ deliveryId }) => {
+            const due = waiting.find(({ delivery }) => delivery.deliveryId === deliveryId);
+            return due === undefined ? [] : readDue(due);
+          }),
         ),
     },
     ordered: {
@@ -200,6 +207,7 @@ async function roundAt(atMs: number): Promise<readonly number[]> {
   const before = made.length;
   await pump.round();
   await pump.roundOfSuspects();
+  await pump.roundOfFull();
   return made.slice(before).map(({ due }) => due.delivery.seq);
 }
 
@@ -247,14 +255,42 @@ describe('a paced endpoint', () => {
     expect(await roundAt(300)).toEqual([2]);
   });
 
-  it('is rarely asked for what is out of order if that takes long and fails', async () => {
+  it('is asked more rarely for what is out of order if that takes long and fails', async () => {
     listed = [limits({ orderedSinceMs: 0 })];
     await pump.round();
     slowMs = 10_000;
     for (let look = 0; look < 2; look++) await expect(pump.roundOutOfOrder()).rejects.toThrow('statement timeout');
-    nowMs += 100_000;
+    nowMs += 4_900;
     await pump.roundOutOfOrder();
     expect(slowLooks).toBe(2);
+    nowMs += 100;
+    await expect(pump.roundOutOfOrder()).rejects.toThrow('statement timeout');
+  });
+
+  it('is asked more rarely for what is out of order if that takes long, but not because others are read', async () => {
+    const other = anEndpointId(2);
+    const ordered = limits({ orderedSinceMs: 0, isOrderBegun: true });
+    listed = [ordered, { ...ordered, id: other }];
+    readDue = (due) => {
+      nowMs += 5_000;
+      return due;
+    };
+    await pump.round();
+    await pump.roundOutOfOrder();
+    expect(made).toHaveLength(10);
+    await pump.roundOutOfOrder();
+    mostRead.clear();
+    lookTakesMs = 100;
+    nowMs += 200;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(true);
+    mostRead.clear();
+    nowMs += 1_900;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(false);
+    nowMs += 100;
+    await pump.roundOutOfOrder();
+    expect(mostRead.has(other)).toBe(true);
   });
 
   it('goes on after any number of attempts', async () => {
@@ -286,33 +322,61 @@ describe('a paced endpoint', () => {
     expect(await roundAt(6_300)).toHaveLength(100);
   });
 
-  it('does not wait for looks at others that wait for the projection', async () => {
-    listed = [limits({ maxInFlight: 100 })];
-    waiting = Array.from({ length: 2_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
-    const stored = waiting;
-    for (let round = 0; round < 20; round++) {
-      await roundAt(round * 300);
-      await endAll();
-      waiting = stored;
-    }
+  describe('that waits for the projection', () => {
     const other = anEndpointId(2);
-    listed.push({ ...limits({ maxInFlight: 1 }), id: other });
-    waiting = [...stored, aDueAttempt(9_001, other)];
-    nowMs = 8_000;
-    mostRead.clear();
-    await pump.round();
-    expect([...mostRead.keys()]).toEqual([other]);
-    // The longer a look at what is full takes, the longer it is left alone.
-    lookTakesMs = 500;
-    await pump.roundOfSuspects();
-    expect(mostRead.has(endpointId)).toBe(true);
-    mostRead.clear();
-    nowMs += 18_000;
-    await pump.roundOfSuspects();
-    expect(mostRead.size).toBe(0);
-    nowMs += 2_000;
-    await pump.roundOfSuspects();
-    expect(mostRead.has(endpointId)).toBe(true);
+    const isLookedAt = async () => {
+      mostRead.clear();
+      await pump.roundOfFull();
+      return mostRead.has(endpointId);
+    };
+
+    beforeEach(async () => {
+      listed = [limits({ maxInFlight: 100 })];
+      waiting = Array.from({ length: 2_000 }, (_, nth) => aDueAttempt(nth + 1, endpointId));
+      const stored = waiting;
+      for (let round = 0; round < 20; round++) {
+        await roundAt(round * 300);
+        await endAll();
+        waiting = stored;
+      }
+      listed.push({ ...limits({ maxInFlight: 1 }), id: other });
+      waiting = [...stored, aDueAttempt(9_001, other)];
+      nowMs = 8_000;
+      mostRead.clear();
+    });
+
+    it('is no reason for others to wait', async () => {
+      await pump.round();
+      await pump.roundOfSuspects();
+      expect([...mostRead.keys()]).toEqual([other]);
+    });
+
+    it('is left alone for longer, the longer a look at it takes, but not for long', async () => {
+      await pump.round();
+      for (const [takesMs, restMs] of [
+        [50, 2_000],
+        [5_000, 5_000],
+      ] as const) {
+        // Each look has two statements.
+        lookTakesMs = takesMs;
+        expect(await isLookedAt()).toBe(true);
+        nowMs += restMs - 100;
+        expect(await isLookedAt()).toBe(false);
+        nowMs += 100;
+      }
+      expect(await isLookedAt()).toBe(true);
+    });
+
+    it('is looked at again soon while looks at another one fail', async () => {
+      failing = other;
+      await expect(pump.round()).rejects.toThrow(STATEMENT_TIMEOUT);
+      await expect(pump.roundOfSuspects()).rejects.toThrow(STATEMENT_TIMEOUT);
+      expect(failedLooks).toBe(2);
+      for (let nth = 0; nth < 3; nth++) {
+        expect(await isLookedAt()).toBe(true);
+        nowMs += 200;
+      }
+    });
   });
 
   it('gets urgent ones first, but not them alone', async () => {
@@ -470,6 +534,26 @@ describe('a paced endpoint', () => {
       await settle();
       expect(madeInOrder).toHaveLength(replays * 7 + 1);
     }
+  });
+
+  it('keeps few out of order with their bytes, also if it had room for many when they were found', async () => {
+    const ids = oneTo(9).map((nth) => anEndpointId(nth));
+    listed = ids.map((id) => ({ ...limits({ orderedSinceMs: 0, isOrderBegun: true }), id }));
+    waiting = ids.flatMap((id, nth) => oneTo(64).map((seq) => aDueAttempt(nth * 64 + seq, id)));
+    const read: WeakRef<DueAttempt>[] = [];
+    readDue = (due) => {
+      const copy = { ...due };
+      read.push(new WeakRef(copy));
+      return copy;
+    };
+    await roundAt(0);
+    await pump.roundOutOfOrder();
+    // The pump was crowded before the last two had all places.
+    expect(made).toHaveLength(504);
+    await collectGarbage();
+    const begun = new Set(made.map(({ due }) => due));
+    const kept = read.map((due) => due.deref()).filter((due) => due !== undefined && !begun.has(due));
+    expect(kept).toHaveLength(8);
   });
 
   describe('whose order is removed', () => {

@@ -1,28 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt, EndpointId, OrgId } from '#libs/domain';
-import {
-  isPostgresAway,
-  isQueryTimeout,
-  type OverdueAttempt,
-  type OverdueDeliveries,
-  type PacedEndpoint,
-  type PacedEndpoints,
-} from '#libs/postgres';
+import type { OverdueAttempt, OverdueDeliveries, PacedEndpoints } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { OrderedResult } from '../attempts/attempt-maker.js';
-import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
 import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
+import { DueLooks, LOOK_EVERY_MS, type FindDue, type Look, type Looked } from './due-looks.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
 import type { PacedPartitions } from './paced-partitions.js';
-import { SentWindow, type Slot } from './sent-window.js';
+import { forgetProjected, isBegun, keyOf, keyOfDue, PacedShare } from './paced-share.js';
+import type { Slot } from './sent-window.js';
 
 /** How often attempts are begun. */
 const ROUND_EVERY_MS = 50;
 /** How often the endpoints are read. A changed limit takes effect within this time. */
 const LIST_EVERY_MS = 1_000;
-/** How often to look for attempts of an endpoint that had none. */
-const LOOK_EVERY_MS = 200;
 const AFTER_FAILURE_MS = 1_000;
 /** Attempts in flight to an endpoint without a limit of its own … */
 const IN_FLIGHT_PER_ENDPOINT = 64;
@@ -33,24 +25,10 @@ const CROWDED_FROM = 500;
 const ORG_CROWDED_FROM = 1_000;
 /** Attempts that are read with their bytes at a time. */
 const READ_AT_ONCE = 100;
-/** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
-const TAKEN_PER_ENDPOINT = 2_000;
-/** Urgent attempts that may begin before one that is not urgent and waits. */
-const URGENT_IN_A_ROW = 3;
 /** Attempts in order that may begin before one out of order that waits for a place. */
 const IN_ORDER_IN_A_ROW = 7;
 /** Attempts out of order that wait for a place, with their bytes. */
 const OUT_OF_ORDER_AT_ONCE = 4;
-/** Ordered endpoints have few deliveries out of order. Looking for them may take this part of the time. */
-const OUT_OF_ORDER_PART = 20;
-/** Endpoints that wait for the projection are read with all that they took. That may take this part of the time. */
-const FULL_PART = 20;
-/** Looks at the same time. They must leave connections to others. */
-const LOOKS_AT_ONCE = 4;
-/** If looks at one endpoint fail and others succeed, its next one comes after this many times the duration … */
-const PAUSE_AFTER_FAILED_LOOK = 20;
-/** … but no later than this. */
-const LONGEST_PAUSE_MS = 60_000;
 /** How long a process that ends waits until Postgres records that it has left its partitions. */
 const LEAVE_MS = 1_000;
 
@@ -92,131 +70,6 @@ interface Former {
   readonly untilMs: number;
 }
 
-/** Endpoints whose attempts are looked for together. */
-interface Look {
-  /** How many of each endpoint are read at most. */
-  readonly most: number;
-  readonly shares: Map<EndpointId, PacedShare>;
-}
-
-interface Looked {
-  /** The endpoints that were read. */
-  readonly read: ReadonlyMap<EndpointId, PacedShare>;
-  readonly due: readonly OverdueAttempt[];
-}
-
-/** How long not to look at an endpoint, from `nowMs` on. */
-interface Pauses {
-  readonly nowMs: number;
-  /** If it has no attempt, or no room for one. */
-  readonly emptyMs: number;
-  /** If it waits for the projection. */
-  readonly fullMs: number;
-}
-
-interface FailedLook {
-  readonly shares: readonly PacedShare[];
-  readonly sinceMs: number;
-  readonly tookMs: number;
-  readonly reason: unknown;
-}
-
-type FindDue = (ids: readonly EndpointId[], before: Date, perEndpoint: number) => Promise<readonly OverdueAttempt[]>;
-
-/** An attempt out of order, as the last look found it. */
-interface OutOfOrder {
-  readonly due: DueAttempt;
-  readonly generation: number;
-}
-
-/** The attempts of one endpoint. */
-class PacedShare {
-  readonly window: SentWindow;
-  /** Attempts that were begun and may still look due, each with the look after which it ended. */
-  readonly taken = new Map<string, number | 'in flight'>();
-  /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
-  readonly inOrder = new Set<string>();
-  inFlight = 0;
-  lookAtMs = -Infinity;
-  /** How many looks have begun. */
-  looks = 0;
-  /** When an attempt was left because the endpoint could not be read; `null` if the last one was not. */
-  unreadableAtMs: number | null = null;
-  /** Urgent attempts that were picked since the last one that is not. */
-  urgentInARow = 0;
-  /** They wait until the lanes leave them a place. */
-  outOfOrder: OutOfOrder[] = [];
-  /** Attempts in order that have begun since such a place. */
-  inOrderInARow = 0;
-  /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
-  part = 0;
-
-  constructor(
-    public limits: PacedEndpoint,
-    readonly partition: number,
-    private readonly nowMs: () => number,
-  ) {
-    this.window = new SentWindow(nowMs);
-  }
-
-  /** Whether it waits until what it took is projected. */
-  get isFull(): boolean {
-    return this.taken.size >= TAKEN_PER_ENDPOINT;
-  }
-
-  /** Whether its attempts may be looked for. */
-  isAsked(nowMs: number): boolean {
-    const isUnreadable = this.unreadableAtMs !== null && nowMs - this.unreadableAtMs < UNREADABLE_WAIT_MS;
-    return this.lookAtMs <= nowMs && !isUnreadable;
-  }
-
-  /** Returns how many attempts may begin now. */
-  room(mostInFlight: number, quietFromMs: number): number {
-    return Math.min(this.places(mostInFlight, quietFromMs), TAKEN_PER_ENDPOINT - this.taken.size);
-  }
-
-  /**
-   * Returns how many attempts the endpoint has places for, if their outcomes are projected soon enough. A single one
-   * finds out whether the endpoint can be read again.
-   * @param quietFromMs before this time, attempts of another process count for the limit per second
-   */
-  places(mostInFlight: number, quietFromMs: number): number {
-    const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
-    return Math.min(this.roomInOrder(mostInFlight, quietFromMs), most);
-  }
-
-  /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */
-  pick(waiting: readonly OverdueAttempt[], most: number): readonly OverdueAttempt[] {
-    const urgent = waiting.filter(({ isUrgent }) => isUrgent);
-    const others = waiting.filter(({ isUrgent }) => !isUrgent);
-    const picked: OverdueAttempt[] = [];
-    while (picked.length < most) {
-      const isOthersTurn = this.urgentInARow >= URGENT_IN_A_ROW && others.length > 0;
-      const next = isOthersTurn ? others.shift() : (urgent.shift() ?? others.shift());
-      if (next === undefined) break;
-      this.urgentInARow = next.isUrgent ? this.urgentInARow + 1 : 0;
-      picked.push(next);
-    }
-    return picked;
-  }
-
-  /** Returns how many attempts of ordered deliveries may begin now. */
-  roomInOrder(mostInFlight: number, quietFromMs: number): number {
-    const { maxPerSecond } = this.limits;
-    const places = mostInFlight - this.inFlight;
-    if (maxPerSecond === null) return places;
-    return this.nowMs() < quietFromMs ? 0 : Math.min(places, maxPerSecond - this.window.counted);
-  }
-}
-
-function keyOf({ deliveryId, run, attempts }: Pick<OverdueAttempt, 'deliveryId' | 'run' | 'attempts'>): string {
-  return `${deliveryId}/${run}/${attempts}`;
-}
-
-function keyOfDue({ delivery, run, attempt }: Pick<DueAttempt, 'delivery' | 'run' | 'attempt'>): string {
-  return keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
-}
-
 /**
  * Makes the attempts of endpoints that limit or order them, each when its endpoint has room. What waits is nowhere but in
  * the delivery log, so any number may wait. All attempts of an endpoint are made by one process: the owner of its
@@ -234,14 +87,9 @@ export class PacedPump {
   /** Attempts in flight to endpoints without a limit of their own, and to those of each organization. */
   #inFlightUnlimited = 0;
   readonly #inFlightOfOrg = new Map<OrgId, number>();
-  #outOfOrderLookedAtMs = -Infinity;
-  #outOfOrderTookMs = 0;
-  /** When a look succeeded last. */
-  #lookedAtMs = -Infinity;
-  /** How many parts failed looks were divided into. */
-  #parts = 0;
   #isEnding = false;
   readonly #ordered: OrderedPump;
+  readonly #dueLooks: DueLooks;
 
   constructor(private readonly use: PacedPumpDependencies) {
     const { ordered, clockMs, nowMs, logger } = use;
@@ -252,6 +100,7 @@ export class PacedPump {
       nowMs,
       logger,
     });
+    this.#dueLooks = new DueLooks({ isOrdered: (id) => this.#ordered.has(id), clockMs, nowMs, logger });
   }
 
   get inFlight(): number {
@@ -268,6 +117,7 @@ export class PacedPump {
       this.#repeat(() => this.round()),
       // Nothing else waits for these.
       this.#repeat(() => this.roundOfSuspects()),
+      this.#repeat(() => this.roundOfFull()),
       this.#repeat(() => this.roundOutOfOrder()),
       // Nor do look-ups wait for rounds, which read much.
       this.#repeat(() => {
@@ -314,49 +164,36 @@ export class PacedPump {
       await this.#beginDue(
         (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && !isFull,
         (...asked) => this.#dueInAnyOrder(...asked),
-        LOOK_EVERY_MS,
       );
     }
   }
 
-  /**
-   * Begins attempts of endpoints whose last look failed, or that wait for the projection. The next look may take long,
-   * and fail.
-   */
+  /** Begins attempts of endpoints whose last look failed. The next one may take long, and fail. */
   async roundOfSuspects(): Promise<void> {
     await this.#beginDue(
-      (id, { part, isFull }) => !this.#ordered.has(id) && (part !== 0 || isFull),
+      (id, { part }) => !this.#ordered.has(id) && part !== 0,
       (...asked) => this.#dueInAnyOrder(...asked),
-      LOOK_EVERY_MS,
+    );
+  }
+
+  /** Begins attempts of endpoints that wait for the projection. They are read with all that they took. */
+  async roundOfFull(): Promise<void> {
+    await this.#beginDue(
+      (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && isFull,
+      (...asked) => this.#dueInAnyOrder(...asked),
     );
   }
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
   async roundOutOfOrder(): Promise<void> {
-    const sinceMs = this.use.nowMs();
-    const find: FindDue = (...asked) => {
-      this.#outOfOrderLookedAtMs = this.use.nowMs();
-      return this.use.overdue.suspects(...asked, 'out_of_order');
-    };
-    try {
-      const emptyMs = Math.max(LOOK_EVERY_MS, this.#outOfOrderTookMs * OUT_OF_ORDER_PART);
-      await this.#beginDue((id) => this.#ordered.has(id), find, emptyMs);
-    } finally {
-      // If this takes long, or fails, it is done rarely.
-      const lookedAtMs = this.#outOfOrderLookedAtMs;
-      if (lookedAtMs >= sinceMs) this.#outOfOrderTookMs = this.use.nowMs() - lookedAtMs;
-    }
+    await this.#beginDue(
+      (id) => this.#ordered.has(id),
+      (...asked) => this.use.overdue.suspects(...asked, 'out_of_order'),
+    );
   }
 
-  /**
-   * Begins attempts that are due.
-   * @param emptyMs how long not to look at an endpoint that has none or no room, or after a failure
-   */
-  async #beginDue(
-    isMeant: (id: EndpointId, share: PacedShare) => boolean,
-    find: FindDue,
-    emptyMs: number,
-  ): Promise<void> {
+  /** Begins attempts that are due. */
+  async #beginDue(isMeant: (id: EndpointId, share: PacedShare) => boolean, find: FindDue): Promise<void> {
     const nowMs = this.use.nowMs();
     const asked = [...this.#shares].filter(
       ([id, share]) =>
@@ -365,14 +202,13 @@ export class PacedPump {
     if (asked.length === 0) return;
     const looks = new Map<PacedShare, number>();
     for (const [, share] of asked) {
-      share.lookAtMs = nowMs + emptyMs;
+      share.lookAtMs = nowMs + LOOK_EVERY_MS;
       looks.set(share, ++share.looks);
     }
-    const looked = await this.#look(this.#looks(asked), find);
-    const fullMs = Math.min(LONGEST_PAUSE_MS, Math.max(emptyMs, (this.use.nowMs() - nowMs) * FULL_PART));
-    await this.#begin(this.#pick(looked, looks, { nowMs, emptyMs, fullMs }));
+    const looked = await this.#dueLooks.look(this.#looks(asked), find);
+    await this.#begin(this.#pick(looked, looks, nowMs));
     // Not before: what was picked must have begun when another round looks.
-    for (const share of looked.read.values()) share.part = 0;
+    for (const { share } of looked.read.values()) share.part = 0;
   }
 
   /** Whether attempts of the partition may begin in the current assignment. */
@@ -469,11 +305,7 @@ export class PacedPump {
   }
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
-  #pick(
-    { read, due }: Looked,
-    looks: ReadonlyMap<PacedShare, number>,
-    { nowMs, emptyMs, fullMs }: Pauses,
-  ): readonly OverdueAttempt[] {
+  #pick({ read, due }: Looked, looks: ReadonlyMap<PacedShare, number>, nowMs: number): readonly OverdueAttempt[] {
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -481,7 +313,8 @@ export class PacedPump {
       else found.push(attempt);
     }
     const picked: OverdueAttempt[] = [];
-    for (const [id, share] of read) {
+    for (const [id, one] of read) {
+      const { share } = one;
       const found = byEndpoint.get(id) ?? [];
       const former = this.#former.get(id);
       // Others make the attempts of what came later.
@@ -490,8 +323,7 @@ export class PacedPump {
       );
       forgetProjected(share, found, looks.get(share) ?? 0);
       const room = this.#roomOf(share);
-      const pauseMs = fresh.length === 0 || room <= 0 ? emptyMs : 0;
-      share.lookAtMs = nowMs + (share.isFull ? fullMs : pauseMs);
+      share.lookAtMs = fresh.length === 0 || room <= 0 ? this.#dueLooks.againAtMs(one, nowMs) : nowMs;
       if (former !== undefined && former.untilMs <= nowMs && fresh.length === 0 && share.inFlight === 0) {
         this.#forget(id);
       }
@@ -500,59 +332,6 @@ export class PacedPump {
       picked.push(...share.pick(fresh, Math.min(READ_AT_ONCE, most)));
     }
     return picked;
-  }
-
-  /** Looks for attempts, a few looks at the same time. One that fails does not stop the others. */
-  async #look(looks: readonly Look[], find: FindDue): Promise<Looked> {
-    const { clockMs, nowMs, logger } = this.use;
-    const before = new Date(clockMs());
-    const read = new Map<EndpointId, PacedShare>();
-    const due: OverdueAttempt[] = [];
-    const failed: FailedLook[] = [];
-    const waiting = [...looks];
-    const lookOneByOne = async () => {
-      for (let look = waiting.shift(); look !== undefined; look = waiting.shift()) {
-        const { shares, most } = look;
-        const sinceMs = nowMs();
-        try {
-          due.push(...(await find([...shares.keys()], before, most)));
-          for (const [id, share] of shares) read.set(id, share);
-          this.#lookedAtMs = nowMs();
-        } catch (reason) {
-          failed.push({ shares: [...shares.values()], sinceMs, tookMs: nowMs() - sinceMs, reason });
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, lookOneByOne));
-    for (const one of failed) this.#suspect(one);
-    const [first] = failed;
-    if (first === undefined) return { read, due };
-    if (read.size === 0) throw first.reason as Error;
-    logger.warn({ err: first.reason }, 'dispatcher.pace_waits');
-    return { read, due };
-  }
-
-  /**
-   * Halves the endpoints of a failed look. So one at which looks fail is found within a few rounds, and few looks fail
-   * with it. It rests then.
-   */
-  #suspect({ shares, sinceMs, tookMs, reason }: FailedLook): void {
-    // Without a connection, the look says nothing about the endpoints.
-    if (isPostgresAway(reason) && !isQueryTimeout(reason)) return;
-    const nowMs = this.use.nowMs();
-    const [first] = shares;
-    if (shares.length === 1 && first !== undefined && first.part !== 0) {
-      // If no other look succeeded meanwhile, it may be Postgres.
-      if (this.#lookedAtMs < sinceMs) return;
-      const pauseMs = Math.min(tookMs * PAUSE_AFTER_FAILED_LOOK, LONGEST_PAUSE_MS);
-      first.lookAtMs = Math.max(first.lookAtMs, nowMs + pauseMs);
-      return;
-    }
-    const middle = Math.ceil(shares.length / 2);
-    for (const half of [shares.slice(0, middle), shares.slice(middle)]) {
-      this.#parts++;
-      for (const share of half) [share.part, share.lookAtMs] = [this.#parts, nowMs];
-    }
   }
 
   /** Each list begins with what is taken already, which is therefore not forgotten. */
@@ -573,7 +352,9 @@ export class PacedPump {
         // Another round may have found it, too.
         if (isBegun(share, keyOfDue(due))) continue;
         if (this.#roomOf(share) > 0) this.#make(due, share, generation);
-        else if (this.#ordered.has(due.delivery.endpointId)) share.outOfOrder.push({ due, generation });
+        // It had more room when they were picked. The others are found again.
+        else if (this.#ordered.has(due.delivery.endpointId) && share.outOfOrder.length < OUT_OF_ORDER_AT_ONCE)
+          share.outOfOrder.push({ due, generation });
       }
     }
   }
@@ -700,10 +481,6 @@ class EndingFlight extends Flight {
   }
 }
 
-function isBegun(share: PacedShare, key: string): boolean {
-  return share.taken.has(key) || share.inOrder.has(key);
-}
-
 /** Returns how many deliveries of a request had an attempt. */
 function attemptsOf(result: OrderedResult): number {
   switch (result.kind) {
@@ -714,13 +491,5 @@ function attemptsOf(result: OrderedResult): number {
     case 'unreadable':
     case 'left':
       return 0;
-  }
-}
-
-/** Forgets the attempts that had ended before this look began, and do not look due any more. */
-function forgetProjected(share: PacedShare, due: readonly OverdueAttempt[], look: number): void {
-  const stillDue = new Set(due.map(keyOf));
-  for (const [key, ended] of share.taken) {
-    if (ended !== 'in flight' && ended < look && !stillDue.has(key)) share.taken.delete(key);
   }
 }

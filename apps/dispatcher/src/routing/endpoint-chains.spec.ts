@@ -1,7 +1,7 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { EndpointId, OrgId, Seq } from '#libs/domain';
-import { knownValues, partitionOf, topicNames } from '#libs/kafka-log';
+import { knownValues, partitionOf, topicNames, type Positions } from '#libs/kafka-log';
 import type { ChainedEvent } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { anEndpointId } from '../../../../test/support/due-attempts.js';
@@ -162,6 +162,54 @@ describe('the chains of endpoints', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  describe('while a partition of the deliveries has no leader', () => {
+    const [one] = ENDPOINTS;
+    const partition = partitionOf(one!, PARTITIONS);
+    const ids = Array.from({ length: 20 }, (_, nth) => anEndpointId(nth + 10));
+    const alike = ids.find((id) => partitionOf(id, PARTITIONS) === partition)!;
+    const apart = ids.find((id) => partitionOf(id, PARTITIONS) !== partition)!;
+    const endsWithout = (apartEnd: number) =>
+      knownValues('deliveries', [
+        [partition, undefined],
+        [partitionOf(apart, PARTITIONS), apartEnd],
+      ]);
+    const stored = new Stored();
+    const ends = jest.fn<() => Promise<Positions>>();
+    let chains: EndpointChains;
+
+    beforeEach(() => {
+      jest.useFakeTimers();
+      ends.mockReset().mockResolvedValue(endsWithout(7));
+      stored.projectedTo = 6;
+      chains = new EndpointChains({ previousSeqs: stored, positions: { ends }, kit });
+    });
+
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    it('ask for its end rarely, and are known once it has one', async () => {
+      const first = meet(chains, [{ seq: 9, of: [one!] }]);
+      await jest.advanceTimersByTimeAsync(4_000);
+      expect((await first).map(({ previousSeq }) => previousSeq)).toEqual([-1]);
+      expect(ends.mock.calls.length).toBeLessThanOrEqual(3);
+      ends.mockResolvedValue(new Map([[partition, 6]]));
+      stored.add(alike, 5);
+      const second = await meet(chains, [{ seq: 10, of: [alike] }]);
+      expect(second.map(({ previousSeq }) => previousSeq)).toEqual([5]);
+    });
+
+    it('wait for the first known ends of the others, however far those grow', async () => {
+      const links = meet(chains, [{ seq: 9, of: [one!, apart] }]);
+      ends.mockResolvedValue(endsWithout(100));
+      await jest.advanceTimersByTimeAsync(1_500);
+      expect(ends).toHaveBeenCalledTimes(2);
+      stored.projectedTo = 7;
+      await jest.advanceTimersByTimeAsync(1_500);
+      expect((await links).map(({ previousSeq }) => previousSeq)).toEqual([-1, 0]);
+    });
   });
 
   it('keep nothing of an event but its place', async () => {

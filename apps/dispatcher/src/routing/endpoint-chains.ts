@@ -16,6 +16,8 @@ import type { PreviousSeqs } from '#libs/postgres';
 /** How long a partition waits for look-ups while a router has it, in all. */
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 50;
+/** How often Kafka is asked for ends that are not known yet: those of partitions without a leader. */
+const READ_ENDS_EVERY_MS = 1_000;
 
 /** Endpoints of an organization that are remembered although they do not ask any more. */
 const KEPT_WITHOUT_ASKING = 1_000;
@@ -57,8 +59,9 @@ export interface EndpointChainsDependencies {
 export class EndpointChains {
   readonly #orgs = new Map<OrgId, OrgChains>();
   #open: OpenLink[] = [];
-  /** Read after the router got the partition. */
-  #factsEnds: Positions | undefined;
+  /** The ends of the partitions of the facts, each as it was first known after the router got its partition. */
+  readonly #factsEnds = new Map<number, number>();
+  #readEndsAtMs = -Infinity;
   #patienceMs = PATIENCE_MS;
 
   constructor(private readonly use: EndpointChainsDependencies) {}
@@ -154,20 +157,34 @@ export class EndpointChains {
   /** @returns the links that have to wait for the projector */
   async #lookUp(open: readonly OpenLink[]): Promise<OpenLink[]> {
     const { config, topics } = this.use.kit;
-    const factsEnds = (this.#factsEnds ??= await this.use.positions.ends(topics.deliveries));
     const asked = open.map(({ endpointId, event }) => ({
       endpointId,
       seq: event.seq,
       createdAtMs: event.appendedAtMs,
       partition: partitionOf(endpointId, config.partitions),
     }));
+    const factsEnds = await this.#knownEnds(asked.map(({ partition }) => partition));
     const found = await this.use.previousSeqs.find(asked, this.#withinMs, topics.deliveries);
     return open.filter(({ link }, nth) => {
       const [partition, stored] = [asked[nth]?.partition ?? 0, found[nth]];
-      if (stored === undefined || !hasLeader(factsEnds, partition)) return true;
+      if (stored === undefined || !factsEnds.has(partition)) return true;
       if (stored.projectedTo < (factsEnds.get(partition) ?? 0)) return true;
       link.previousSeq = stored.previousSeq ?? NO_PREVIOUS;
       return false;
     });
+  }
+
+  /** Returns the ends that are known. Those of partitions without a leader are asked for again. */
+  async #knownEnds(asked: readonly number[]): Promise<Positions> {
+    const isKnown = asked.every((partition) => this.#factsEnds.has(partition));
+    if (isKnown || performance.now() < this.#readEndsAtMs) return this.#factsEnds;
+    const ends = await this.use.positions.ends(this.use.kit.topics.deliveries);
+    this.#readEndsAtMs = performance.now() + READ_ENDS_EVERY_MS;
+    for (const partition of ends.keys()) {
+      // If an end moved on with each read, the projector might never get there.
+      if (this.#factsEnds.has(partition) || !hasLeader(ends, partition)) continue;
+      this.#factsEnds.set(partition, ends.get(partition) ?? 0);
+    }
+    return this.#factsEnds;
   }
 }
