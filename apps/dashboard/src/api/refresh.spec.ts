@@ -13,7 +13,7 @@ let hide: () => void;
 
 /** Lets everything happen that an answer leads to. */
 const settled = async () => {
-  // What is due on a machine that stood still comes first.
+  // If the machine stood still, what is due meanwhile comes first.
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setTimeout(resolve, 5));
 };

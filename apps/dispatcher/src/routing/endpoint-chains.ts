@@ -180,7 +180,7 @@ export class EndpointChains {
     if (isKnown || performance.now() < this.#readEndsAtMs) return this.#factsEnds;
     const ends = await this.use.positions.ends(this.use.kit.topics.deliveries);
     this.#readEndsAtMs = performance.now() + READ_ENDS_EVERY_MS;
-    for (const partition of ends.keys()) {
+    for (let partition = 0; partition < this.use.kit.config.partitions; partition++) {
       // If an end moved on with each read, the projector might never get there.
       if (this.#factsEnds.has(partition) || !hasLeader(ends, partition)) continue;
       this.#factsEnds.set(partition, ends.get(partition) ?? 0);
