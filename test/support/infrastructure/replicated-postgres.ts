@@ -74,7 +74,7 @@ function standbyOf(server: EmbeddedPostgres): Standby {
   const run = async (sql: string): Promise<readonly unknown[]> => {
     const client = new Client({ connectionString: url });
     await client.connect();
-    const { rows } = await client.query(sql).finally(() => client.end());
+    const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.end());
     return rows;
   };
   return {
