@@ -294,6 +294,22 @@ describe('gapless listen', () => {
     expect(machine.reported.at(-1)).toBe('Waiting for events after #6.');
   });
 
+  it.each([0, 9])('reports what is gone later from a feed that had %i events which nobody wanted', async (head) => {
+    let requests = 0;
+    service.answer = () => {
+      const isLater = ++requests > 2;
+      const bounds = isLater ? [20, 20] : [Math.min(head, 1), head];
+      const headers = { 'x-oldest-sequence': String(bounds[0]), 'x-head-sequence': String(bounds[1]) };
+      return { ...aPage(isLater ? [anEnvelope(20)] : []), headers };
+    };
+    const listening = listen('--from', 'beginning', '--events', 'ticket.created');
+    await untilForwarded(1);
+    machine.stop.abort();
+    await listening;
+    const lost = 19 - head;
+    expect(machine.reported.at(-1)).toMatch(new RegExp(`^Some events are gone, .*: ${lost} lost\\.$`));
+  });
+
   it('reports what is gone after a given position', async () => {
     aFeedFrom7();
     const listening = listen('--from', '3');

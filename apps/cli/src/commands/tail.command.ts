@@ -19,6 +19,7 @@ import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { openFeed } from '../open-feed.js';
 import { findKafka } from '../find-kafka.js';
+import { explainKafkaFailure } from './explain-kafka-failure.js';
 import { tailLine, type Colours } from './tail-line.js';
 import { parseTailStart, type TailStart } from './tail-start.js';
 
@@ -80,7 +81,7 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
       await readPartitions(connection, stretches, show);
     }
   } catch (error) {
-    throw explained(error, brokers, topic);
+    throw explainKafkaFailure(error, brokers, topic);
   }
 }
 
@@ -149,26 +150,6 @@ async function positionsFrom(
       return new Map([...ends].map(([partition]) => [partition, 0]));
     }
   }
-}
-
-/** The members of kafkajs' errors. After the last retry, `cause` is the last failure. */
-interface KafkaFailure {
-  readonly name?: string;
-  readonly message?: string;
-  readonly type?: string;
-  readonly cause?: KafkaFailure;
-}
-
-/** Turns an error of Kafka into one that a person understands; returns any other error unchanged. */
-function explained(error: unknown, brokers: readonly string[], topic: string): unknown {
-  const { name = '', message = '', type, cause } = error as KafkaFailure;
-  if (!name.startsWith('KafkaJS')) return error;
-  const place = brokers.join(',');
-  return new CliError(
-    (type ?? cause?.type) === 'UNKNOWN_TOPIC_OR_PARTITION'
-      ? `there is no topic ${topic} at ${place}; check TOPIC_PREFIX`
-      : `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
-  );
 }
 
 function readOrg(text: string): OrgId {

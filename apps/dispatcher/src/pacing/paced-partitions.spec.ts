@@ -44,8 +44,10 @@ let nowMs: number;
 let ends: ReadonlyMap<number, number>;
 /** How often the ends were asked for. */
 let asked: number;
-/** Whether Kafka does not answer. */
+/** Whether Kafka refuses to answer. */
 let isKafkaAway: boolean;
+/** Its answer, if that is late. */
+let hanging: Promise<ReadonlyMap<number, number>> | undefined;
 let projected: ReadonlyMap<number, number>;
 
 /** A process that may have an assignment. */
@@ -62,6 +64,7 @@ class Process {
     attemptMs: ATTEMPT_MS,
     factsEnd: () => {
       asked++;
+      if (hanging !== undefined) return hanging;
       return isKafkaAway ? Promise.reject(new Error('away')) : Promise.resolve(ends);
     },
     projectedTo: () => Promise.resolve(projected),
@@ -92,7 +95,7 @@ beforeEach(() => {
   onAnswer = () => undefined;
   stored.clear();
   [ends, projected] = [new Map(), new Map()];
-  [asked, isKafkaAway] = [0, false];
+  [asked, isKafkaAway, hanging] = [0, false, undefined];
 });
 
 describe('the partitions of a process', () => {
@@ -151,6 +154,17 @@ describe('the partitions of a process', () => {
       expect(asked).toBe(1);
       ends = new Map([[1, 0]]);
       expect(await one.readyAt(22_000)).toEqual([0, 2, 1]);
+    });
+
+    it('are paced while Kafka hangs, and the others once it answers', async () => {
+      let answer: (found: typeof ends) => void = () => undefined;
+      asked = 0;
+      hanging = new Promise((resolve) => (answer = resolve));
+      for (const atMs of [21_000, 24_000]) expect(await one.readyAt(atMs)).toEqual([0, 2]);
+      expect(asked).toBe(1);
+      answer(new Map([[1, 0]]));
+      await hanging;
+      expect(await one.readyAt(24_100)).toEqual([0, 2, 1]);
     });
 
     it('are paced although Kafka does not answer, which is asked again each second', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { hasLeader, type Positions } from '#libs/kafka-log';
 import type { PacedOwners } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
@@ -8,6 +9,8 @@ const WINDOW_AND_SLACK_MS = 1_250;
 const LOOK_EVERY_MS = 100;
 /** The same while Kafka cannot say where the facts of a partition end. Each question opens a connection. */
 const LOOK_AFTER_FAILURE_MS = 1_000;
+/** How long partitions that are owned already wait for an answer about others. */
+const PATIENCE_MS = 50;
 /** How often to make sure that Postgres has the owner: it may have been put back. */
 const KEEP_EVERY_MS = 1_000;
 
@@ -52,6 +55,8 @@ interface Tenure {
   readonly owner: string;
   readonly sinceMs: number;
   lookAtMs: number;
+  /** Whether it asks where the facts of earlier owners end. */
+  isOwning: boolean;
   keepAtMs: number;
   /** Partitions that it may leave: it certainly had them while they were stored as its own. */
   readonly entered: Set<number>;
@@ -129,6 +134,7 @@ export class PacedPartitions {
       owner: this.use.anId(),
       sinceMs: this.use.nowMs(),
       lookAtMs: -Infinity,
+      isOwning: false,
       keepAtMs: -Infinity,
       entered: new Set(),
       owned: new Map(),
@@ -137,15 +143,19 @@ export class PacedPartitions {
     return tenure;
   }
 
-  /** A failure does not keep those waiting that it owns already. */
+  /** Neither a failure nor a broker that hangs keeps those waiting that it owns already. */
   async #tryToEnter(tenure: Tenure, session: PacedSession): Promise<void> {
     try {
       await this.#enter(tenure, session);
     } catch (error) {
-      if (tenure.owned.size === 0) throw error;
-      tenure.lookAtMs = this.use.nowMs() + LOOK_AFTER_FAILURE_MS;
-      this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
+      this.#noteFailure(tenure, error);
     }
+  }
+
+  #noteFailure(tenure: Tenure, error: unknown): void {
+    if (tenure.owned.size === 0) throw error;
+    tenure.lookAtMs = this.use.nowMs() + LOOK_AFTER_FAILURE_MS;
+    this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
   }
 
   /** Becomes the owner of the partitions whose attempts of others are over. */
@@ -153,21 +163,34 @@ export class PacedPartitions {
     const { nowMs } = this.use;
     const { owned } = tenure;
     const missing = partitions.filter((partition) => !owned.has(partition));
-    if (missing.length === 0 || nowMs() < tenure.lookAtMs) return;
+    if (missing.length === 0 || tenure.isOwning || nowMs() < tenure.lookAtMs) return;
     tenure.lookAtMs = nowMs() + LOOK_EVERY_MS;
     const isOver = nowMs() - tenure.sinceMs >= this.use.attemptMs + WINDOW_AND_SLACK_MS;
     const found = await this.#ask(() => (isOver ? this.#seize(tenure, missing) : this.#take(tenure, missing)));
     if (found.length === 0 || !this.#isCurrent(tenure)) return;
     // The attempts of an owner that has left count for limits per second.
     const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
-    const ends = await this.use.factsEnd();
-    for (const partition of found) {
-      if (hasLeader(ends, partition)) {
-        owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
-      } else {
-        // It is found again by the next look.
-        tenure.lookAtMs = nowMs() + LOOK_AFTER_FAILURE_MS;
+    const owning = this.#own(tenure, found, quietFromMs);
+    await (owned.size === 0 ? owning : Promise.race([owning, delay(PATIENCE_MS)]));
+  }
+
+  /** Notes where the facts of earlier owners end. */
+  async #own(tenure: Tenure, found: readonly number[], quietFromMs: number): Promise<void> {
+    tenure.isOwning = true;
+    try {
+      const ends = await this.use.factsEnd();
+      for (const partition of found) {
+        if (hasLeader(ends, partition)) {
+          tenure.owned.set(partition, { quietFromMs, end: ends.get(partition) ?? 0, isProjected: false });
+        } else {
+          // It is found again by the next look.
+          tenure.lookAtMs = this.use.nowMs() + LOOK_AFTER_FAILURE_MS;
+        }
       }
+    } catch (error) {
+      this.#noteFailure(tenure, error);
+    } finally {
+      tenure.isOwning = false;
     }
   }
 

@@ -204,6 +204,15 @@ describe('the chains of endpoints', () => {
       expect(third.map(({ previousSeq }) => previousSeq)).toEqual([5]);
     });
 
+    it('ask rarely, too, while Kafka does not answer', async () => {
+      ends.mockRejectedValue(new Error('away'));
+      const first = meet(chains, [{ seq: 9, of: [one!] }]);
+      await jest.advanceTimersByTimeAsync(2_100);
+      expect((await first).map(({ previousSeq }) => previousSeq)).toEqual([-1]);
+      expect((await meet(chains, [{ seq: 10, of: [another] }])).map(({ previousSeq }) => previousSeq)).toEqual([-1]);
+      expect(ends).toHaveBeenCalledTimes(2);
+    });
+
     it('wait for the first known ends of the others, however far those grow', async () => {
       ends.mockResolvedValueOnce(endsWithout(7)).mockImplementation(() => {
         stored.projectedTo = 7;

@@ -178,8 +178,12 @@ export class EndpointChains {
   async #knownEnds(asked: readonly number[]): Promise<Positions> {
     const isKnown = asked.every((partition) => this.#factsEnds.has(partition));
     if (isKnown || performance.now() < this.#readEndsAtMs) return this.#factsEnds;
-    const ends = await this.use.positions.ends(this.use.kit.topics.deliveries);
-    this.#readEndsAtMs = performance.now() + READ_ENDS_EVERY_MS;
+    let ends: Positions;
+    try {
+      ends = await this.use.positions.ends(this.use.kit.topics.deliveries);
+    } finally {
+      this.#readEndsAtMs = performance.now() + READ_ENDS_EVERY_MS;
+    }
     for (let partition = 0; partition < this.use.kit.config.partitions; partition++) {
       // If an end moved on with each read, the projector might never get there.
       if (this.#factsEnds.has(partition) || !hasLeader(ends, partition)) continue;

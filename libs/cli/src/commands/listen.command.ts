@@ -73,19 +73,18 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   if (position > bounds.headSeq) report(aheadOfFeed(position, bounds.headSeq));
   const [only, ...others] = options.events ?? [];
   // Retention may remove the oldest events before they are read: then the beginning is after them.
-  let isAtBeginning = from === 'beginning' || from === 0;
+  const isAtBeginning = (from === 'beginning' || from === 0) && position < bounds.headSeq;
   const batches = readFeed({
     feed,
     cursor: state,
     signal,
-    onPruned: ({ message }) => {
-      if (!isAtBeginning)
-        report(`Some events are gone, since you were away for longer than the retention: ${message}.`);
+    onPruned: ({ message, since }) => {
+      if (isAtBeginning && since === position) return;
+      report(`Some events are gone, since you were away for longer than the retention: ${message}.`);
     },
     ...(only === undefined || others.length > 0 ? {} : { event: only }),
   });
   for await (const events of batches) {
-    isAtBeginning = false;
     for (const event of events) {
       const isWanted = options.events === undefined || options.events.includes(event.event);
       if (isWanted && !(await forwarder.forward(event, raw.bytesOf(event), signal))) return;

@@ -11,6 +11,17 @@ it('knows the listeners of each group until they are removed', () => {
   expect([listeners.of('a group'), listeners.of('another'), listeners.of('none')]).toEqual([['second'], ['third'], []]);
 });
 
+it('keeps nothing of a group without listeners', () => {
+  const listeners = new GroupListeners<string>();
+  const remove = listeners.add('a group', 'first');
+  remove();
+  expect(listeners.size).toBe(0);
+  listeners.add('a group', 'second');
+  // Again, as nobody should.
+  remove();
+  expect(listeners.of('a group')).toEqual(['second']);
+});
+
 it('forgets those of all kinds together', () => {
   const [some, others] = [new GroupListeners<string>(), new GroupListeners<number>()];
   some.add('a group', 'first');

@@ -15,7 +15,14 @@ export class GroupListeners<Listener> {
     this.#byGroup.set(groupId, known.add(listener));
     return () => {
       known.delete(listener);
+      // Each reader has a group of its own.
+      if (known.size === 0 && this.#byGroup.get(groupId) === known) this.#byGroup.delete(groupId);
     };
+  }
+
+  /** The number of groups with a listener. */
+  get size(): number {
+    return this.#byGroup.size;
   }
 
   /** Returns the listeners that the group has now. */
