@@ -13,14 +13,11 @@ export function explainKafkaFailure(error: unknown, brokers: readonly string[], 
   const { name = '', message = '', type, cause } = error as KafkaFailure;
   if (!name.startsWith('KafkaJS')) return error;
   const place = brokers.join(',');
-  switch (type ?? cause?.type) {
-    case 'UNKNOWN_TOPIC_OR_PARTITION':
-      return new CliError(`there is no topic ${topic} at ${place}; check TOPIC_PREFIX`);
-    case 'LEADER_NOT_AVAILABLE':
-      return new CliError(`${message}; try again when its broker is back`);
-    default:
-      return new CliError(
-        `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
-      );
-  }
+  const reason = type ?? cause?.type;
+  if (reason === 'LEADER_NOT_AVAILABLE') return new CliError(`${message}; try again when its broker is back`);
+  return new CliError(
+    reason === 'UNKNOWN_TOPIC_OR_PARTITION'
+      ? `there is no topic ${topic} at ${place}; check TOPIC_PREFIX`
+      : `Kafka does not answer at ${place} (${message}): start Gapless first (npm start), or set KAFKA_BROKERS`,
+  );
 }
