@@ -160,6 +160,7 @@ describe('the list of events', () => {
     await visitor.open('/events');
     const live = page.getByText('Live', { exact: true });
     await live.waitFor();
+    await visitor.button('Older').waitFor();
     await page.route('**/external/events?*', (route) => route.fulfill({ status: 429, json: {} }));
     await visitor.button('Older').click();
     await page.getByRole('alert').filter({ hasText: 'Too many requests' }).waitFor();
