@@ -113,6 +113,7 @@ describe('the list of events', () => {
     await aFeedOf(operator, 60);
     await visitor.open('/events');
     await page.getByText('Live', { exact: true }).waitFor();
+    await page.locator('.event-seq', { hasText: '#60' }).waitFor();
     await visitor.button('Pause').click();
     await operator.emit(...tickets(3));
     await visitor.see('Paused · 3 new');
