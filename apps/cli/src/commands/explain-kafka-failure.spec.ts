@@ -13,6 +13,8 @@ it('says which partition has no leader, and not that Kafka does not answer', () 
   const { message } = explained(noLeaderError(TOPIC, 3)) as Error;
   expect(message).toMatch(/gapless\.log\.v1\/3 has no leader.*try again/);
   expect(message).not.toContain('start Gapless first');
+  const retried = new KafkaJSNumberOfRetriesExceeded(noLeaderError(TOPIC, 3), { retryCount: 5, retryTime: 100 });
+  expect(explained(retried)).toMatchObject({ message });
 });
 
 it('names a topic that is not there, also after the last retry', () => {

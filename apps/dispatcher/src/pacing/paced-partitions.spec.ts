@@ -167,6 +167,23 @@ describe('the partitions of a process', () => {
       expect(await one.readyAt(24_100)).toEqual([0, 2, 1]);
     });
 
+    it('are not those of an assignment that ended before Kafka answered', async () => {
+      let answer: (found: typeof ends) => void = () => undefined;
+      hanging = new Promise((resolve) => (answer = resolve));
+      expect(await one.readyAt(21_000)).toEqual([0, 2]);
+      one.session = { generation: 2, partitions: [2] };
+      const late = hanging;
+      [hanging, ends] = [undefined, new Map([[2, 0]])];
+      await one.partitions.leave(NOT_BUSY);
+      answer(new Map([[1, 0]]));
+      await late;
+      expect(await one.readyAt(21_100)).toEqual([2]);
+      await one.partitions.leave(NOT_BUSY);
+      const other = new Process(2, 1);
+      ends = new Map([[1, 0]]);
+      expect(await other.readyAt(21_200)).toEqual([1]);
+    });
+
     it('are paced although Kafka does not answer, which is asked again each second', async () => {
       [asked, isKafkaAway] = [0, true];
       for (let atMs = 21_000; atMs <= 21_900; atMs += 100) expect(await one.readyAt(atMs)).toEqual([0, 2]);

@@ -161,27 +161,18 @@ export class PacedPump {
       await this.#ordered.round(generation, (id) => this.#isReady(this.use.partitionOf(id)));
     } finally {
       // A statement about ordered endpoints that fails must not block the others.
-      await this.#beginDue(
-        (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && !isFull,
-        (...asked) => this.#dueInAnyOrder(...asked),
-      );
+      await this.#beginDueInAnyOrder(({ part, isFull }) => part === 0 && !isFull);
     }
   }
 
   /** Begins attempts of endpoints whose last look failed. The next one may take long, and fail. */
   async roundOfSuspects(): Promise<void> {
-    await this.#beginDue(
-      (id, { part }) => !this.#ordered.has(id) && part !== 0,
-      (...asked) => this.#dueInAnyOrder(...asked),
-    );
+    await this.#beginDueInAnyOrder(({ part }) => part !== 0);
   }
 
   /** Begins attempts of endpoints that wait for the projection. They are read with all that they took. */
   async roundOfFull(): Promise<void> {
-    await this.#beginDue(
-      (id, { part, isFull }) => !this.#ordered.has(id) && part === 0 && isFull,
-      (...asked) => this.#dueInAnyOrder(...asked),
-    );
+    await this.#beginDueInAnyOrder(({ part, isFull }) => part === 0 && isFull);
   }
 
   /** Begins attempts of ordered endpoints that do not wait for their turn, such as replays. */
@@ -189,6 +180,14 @@ export class PacedPump {
     await this.#beginDue(
       (id) => this.#ordered.has(id),
       (...asked) => this.use.overdue.suspects(...asked, 'out_of_order'),
+    );
+  }
+
+  /** Begins attempts of endpoints that are not ordered. */
+  async #beginDueInAnyOrder(isMeant: (share: PacedShare) => boolean): Promise<void> {
+    await this.#beginDue(
+      (id, share) => !this.#ordered.has(id) && isMeant(share),
+      (...asked) => this.#dueInAnyOrder(...asked),
     );
   }
 
