@@ -97,7 +97,7 @@ export const WANTED: readonly Wanted[] = [
   },
   {
     scenario: 'burst',
-    figure: `${SINGLE}: memory, all servers`,
+    figure: `${SINGLE}: memory, all servers, PSS`,
     unit: 'MB',
     bound: 'at_most',
     value: 524,

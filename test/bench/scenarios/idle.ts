@@ -19,9 +19,9 @@ export const idle: Scenario = {
     await delay(IDLE_MS, undefined, { signal: bench.signal });
     const usage = systemUsage(gapless.pid);
     return [
-      figure('memory, Node stages', usage?.own.memoryMB, 'MB'),
-      figure('memory, Kafka', usage?.kafka.memoryMB, 'MB'),
-      figure('memory, Postgres', usage?.postgres.memoryMB, 'MB'),
+      figure('memory, Node stages', usage?.own.residentMB, 'MB'),
+      figure('memory, Kafka', usage?.kafka.proportionalMB, 'MB'),
+      figure('memory, Postgres', usage?.postgres.proportionalMB, 'MB'),
       ...resources.cores(),
     ];
   },

@@ -47,8 +47,8 @@ function registered({ orgs, endpointsEach, activeOrgs, perSecond }: Registered):
     const resting = bench.resources(gapless);
     await delay(IDLE_MS, undefined, { signal: bench.signal });
     const atRest = [
-      figure('memory, Node stages', systemUsage(gapless.pid)?.own.memoryMB, 'MB'),
-      figure('memory, Postgres', systemUsage(gapless.pid)?.postgres.memoryMB, 'MB'),
+      figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB'),
+      figure('memory, Postgres', systemUsage(gapless.pid)?.postgres.proportionalMB, 'MB'),
       ...resting.cores(),
     ];
 
@@ -80,7 +80,7 @@ function registered({ orgs, endpointsEach, activeOrgs, perSecond }: Registered):
     const { repeats } = await inboxes.progress();
     bench.print('at rest again');
     await delay(REST_AGAIN_MS, undefined, { signal: bench.signal });
-    const restingAgain = [figure('memory, Node stages', systemUsage(gapless.pid)?.own.memoryMB, 'MB')];
+    const restingAgain = [figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB')];
     return [
       ...figuresOf('at rest', atRest),
       ...latencyFigures('publish to receipt', (await inboxes.receipts()).latencies(sentAt)),

@@ -68,7 +68,7 @@ export const read: Scenario = {
     const memoryMB: (number | undefined)[] = [];
     for (let pass = 0; pass < PASSES; pass++) {
       bytes += await readAll(pool, org.apiKey, bench.signal);
-      memoryMB.push(systemUsage(gapless.pid)?.own.memoryMB);
+      memoryMB.push(systemUsage(gapless.pid)?.own.residentMB);
     }
     const seconds = (performance.now() - began) / 1_000;
     const seen = EVENTS * PASSES;

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 /** What a group of processes has used since it started, and what it holds. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** Proportional set size (PSS), in 10^6 bytes: what processes share counts once, divided among them. */
-  readonly memoryMB: number;
+  /** In 10^6 bytes, of each process as if it were alone. */
+  readonly residentMB: number;
+  /** Proportional set size (PSS), in 10^6 bytes: what processes share is divided among them. */
+  readonly proportionalMB: number;
 }
 
 /** A Gapless with the servers that it embeds. */
@@ -65,7 +67,8 @@ function usageOfTree(tree: readonly ProcessStat[]): Usage {
       (sum, { cpuSeconds, endedChildrenCpuSeconds }) => sum + cpuSeconds + endedChildrenCpuSeconds,
       0,
     ),
-    memoryMB: tree.reduce((sum, { pid }) => sum + memberMB(pid, 'smaps_rollup', 'Pss'), 0),
+    residentMB: tree.reduce((sum, { pid }) => sum + memberMB(pid, 'status', 'VmRSS'), 0),
+    proportionalMB: tree.reduce((sum, { pid }) => sum + memberMB(pid, 'smaps_rollup', 'Pss'), 0),
   };
 }
 
