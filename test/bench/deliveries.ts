@@ -3,7 +3,7 @@ import type { Bench } from './bench.js';
 import { figure, latencyFigures, type Figure } from './figures/figure.js';
 import type { GaplessApi, Endpoint } from './system/gapless-api.js';
 import type { GaplessProcess } from './system/gapless-process.js';
-import { createOrgs } from './system/org-keys.js';
+import { createOrgs, newOrgIdOfOnePartition } from './system/org-keys.js';
 import { EVENT_BYTES } from './traffic/event-bodies.js';
 import { monotonicMs } from './traffic/monotonic-clock.js';
 import type { Pace } from './traffic/publishing.js';
@@ -28,6 +28,10 @@ export interface DeliveriesOptions {
   readonly otherEndpointsEach?: number;
   /** Of an event; as they are usual if not given. */
   readonly eventBytes?: number;
+  /** How long each endpoint takes to answer, in milliseconds; at once if not given. */
+  readonly answersAfterMs?: number;
+  /** Whether all orgs share one partition of the log. */
+  readonly shareOnePartition?: boolean;
 }
 
 export interface BurstOptions {
@@ -74,7 +78,9 @@ export class Deliveries {
   /** The same, on a Gapless that has delivered nothing yet if it is fresh. */
   static async prepareCold(bench: Bench, options: DeliveriesOptions, own?: GaplessProcess): Promise<Deliveries> {
     const gapless = own ?? (await bench.gapless());
-    const group = await bench.receiver.open(options.orgs * options.endpointsEach);
+    const { answersAfterMs: ms } = options;
+    const manner = ms === undefined ? undefined : ({ kind: 'after', ms } as const);
+    const group = await bench.receiver.open(options.orgs * options.endpointsEach, manner);
     bench.onEnd(() => group.forget());
     const deliveries = new Deliveries(bench, gapless, group, options);
     await deliveries.#register();
@@ -125,9 +131,8 @@ export class Deliveries {
     };
   }
 
-  /** Single-event requests at a fixed rate, and the bare loop right before. */
+  /** Single-event requests at a fixed rate. */
   async steady(perSecond: number, seconds: number): Promise<readonly Figure[]> {
-    const bareLoop = await this.bench.bareLoop();
     this.bench.print(`${perSecond} events/s for ${seconds} s`);
     const { published, latencies, lastReceivedAt, resources, repeats } = await this.#measure(
       { kind: 'steady', perSecond, forMs: seconds * 1_000 },
@@ -137,7 +142,6 @@ export class Deliveries {
     return [
       ...latencyFigures('publish to receipt', latencies),
       ...latencyFigures('acknowledgement', published.acknowledgements),
-      figure('bare loop, before', bareLoop, 'requests/s'),
       figure('repeated deliveries', repeats, ''),
       ...resources,
     ];
@@ -146,8 +150,8 @@ export class Deliveries {
   /** Orgs beyond the first are published for by a service, which names them. */
   async #register(): Promise<void> {
     const { database_url: databaseUrl, service_key: serviceKey } = this.gapless.credentials;
-    const { orgs, endpointsEach, otherEndpointsEach = 0 } = this.options;
-    const keys = await createOrgs(databaseUrl, orgs);
+    const { orgs, endpointsEach, otherEndpointsEach = 0, shareOnePartition } = this.options;
+    const keys = await createOrgs(databaseUrl, orgs, shareOnePartition ? newOrgIdOfOnePartition : undefined);
     const [first] = keys;
     if (first === undefined) throw new Error('there are no orgs');
     this.#apiKey = orgs === 1 ? first.apiKey : serviceKey;

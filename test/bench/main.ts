@@ -5,7 +5,7 @@ import { Profiling } from './flame/profiling.js';
 import { runScenarios, type PlannedScenario } from './run-scenarios.js';
 import type { Scenario } from './scenario.js';
 import { backlog } from './scenarios/backlog.js';
-import { burst, orgs } from './scenarios/burst.js';
+import { burst, limits, orgs } from './scenarios/burst.js';
 import { fanout } from './scenarios/fanout.js';
 import { followers } from './scenarios/followers.js';
 import { fresh } from './scenarios/fresh.js';
@@ -13,7 +13,7 @@ import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
 import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { limit } from './scenarios/limit.js';
-import { many, million } from './scenarios/many.js';
+import { many, million, ten } from './scenarios/many.js';
 import { ordered } from './scenarios/ordered.js';
 import { proof } from './scenarios/proof.js';
 import { prune } from './scenarios/prune.js';
@@ -39,11 +39,13 @@ const SCENARIOS: readonly Scenario[] = [
   backlog,
   ...growth,
   smoke,
+  ...limits,
   slowNeighbour,
   backloggedNeighbour,
   ordered,
   sweep,
-  proof,
+  ...proof,
+  ten,
   million,
   prune,
 ];

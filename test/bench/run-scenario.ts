@@ -1,5 +1,5 @@
 import { Bench } from './bench.js';
-import type { Figure } from './figures/figure.js';
+import { figure, figuresOf, type Figure } from './figures/figure.js';
 import { sharesText } from './flame/owner-shares.js';
 import type { NamedStretch } from './flame/write-flame-graphs.js';
 import type { Scenario } from './scenario.js';
@@ -27,7 +27,7 @@ export async function runScenario(
     });
   });
   try {
-    return await Promise.race([scenario.run(bench), aborted]);
+    return await Promise.race([withBareLoop(scenario, bench), aborted]);
   } catch (error) {
     throw bench.signal.aborted ? bench.signal.reason : error;
   } finally {
@@ -37,4 +37,11 @@ export async function runScenario(
       print(`drew ${path}: ${sharesText(shares)}`);
     }
   }
+}
+
+/** A figure says little without what the machine could do at that moment. */
+async function withBareLoop(scenario: Scenario, bench: Bench): Promise<readonly Figure[]> {
+  if (scenario.timesBareLoop) return scenario.run(bench);
+  const before = figuresOf('before', [figure('bare loop', await bench.bareLoop(), 'requests/s')]);
+  return [...before, ...(await scenario.run(bench))];
 }

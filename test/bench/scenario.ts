@@ -10,6 +10,8 @@ export interface Scenario {
   readonly limitMs: number;
   /** Part of what is run when nothing is named: so many times. */
   readonly runsByDefault?: number;
+  /** Whether it times the bare loop itself, where that says most. */
+  readonly timesBareLoop?: true;
   /** `rows`: figures are named `<row>: <column>`, and printed as one table. */
   readonly layout?: 'rows';
   run(bench: Bench): Promise<readonly Figure[]>;

@@ -44,6 +44,21 @@ describe('a target', () => {
     expect(compare([LEAST, MOST, ratio], [fast]).map(({ wanted }) => wanted.value)).toEqual([150, 20, 30]);
   });
 
+  it('takes the bare loop of its own part', () => {
+    const both = report(
+      ['1 a request: bare loop, before and after', 'requests/s', REFERENCE_LOOP],
+      ['100 a request: bare loop, before and after', 'requests/s', 2 * REFERENCE_LOOP],
+    );
+    const ofParts = ['1 a request', '100 a request'].map((part) => ({ ...LEAST, figure: `${part}: delivered` }));
+    expect(compare(ofParts, [both]).map(({ wanted }) => wanted.value)).toEqual([100, 200]);
+  });
+
+  it('may be for each run: then the worst of them counts', () => {
+    const [p99] = report(['p99', 'ms', 30]).figures.map((one) => ({ ...one, most: 30.1 }));
+    const runs = { ...report(), figures: p99 === undefined ? [] : [p99] };
+    expect(compare([MOST, { ...MOST, isForEachRun: true }], [runs]).map(({ isKept }) => isKept)).toEqual([true, false]);
+  });
+
   it('is left out where the scenario was not run', () => {
     expect(verdicts()).toEqual([]);
   });
@@ -51,8 +66,8 @@ describe('a target', () => {
   it('is shown with the measured value', () => {
     expect(comparisonTable(compare([MOST], [report(['p99', 'ms', 45])]))).toBe(
       [
-        'scenario  figure  reached                        wanted',
-        'burst     p99        45.0  (45.0 – 45.0, n = 3)  ≤ 30.0  ms  NOT REACHED',
+        'scenario  figure  reached                        wanted      bare loop',
+        'burst     p99        45.0  (45.0 – 45.0, n = 3)  ≤ 30.0  ms             NOT REACHED',
       ].join('\n'),
     );
   });

@@ -4,6 +4,7 @@ import type { Scenario } from '../scenario.js';
 export const fanout: Scenario = {
   name: 'fanout',
   description: '2,000 events to 10 endpoints each, 64 requests in flight',
+  timesBareLoop: true,
   limitMs: 300_000,
   runsByDefault: 3,
   async run(bench) {

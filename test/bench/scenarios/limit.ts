@@ -117,6 +117,7 @@ async function measure(bench: Bench, brokers: string, { name, parts, keys = 1, f
 export const limit: Scenario = {
   name: 'limit',
   description: '20,000 events through Kafka with nothing around it, a hop more at a time, beside the bare loop',
+  timesBareLoop: true,
   limitMs: 180_000,
   runsByDefault: 1,
   layout: 'rows',

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 /** What a group of processes has used since it started, and what it holds. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** Resident memory, in 10^6 bytes: what is private to each process, and once what they share. */
+  /** In 10^6 bytes, of each process as if it were alone. */
   readonly residentMB: number;
+  /** Proportional set size (PSS), in 10^6 bytes: what processes share is divided among them. */
+  readonly proportionalMB: number;
 }
 
 /** A Gapless with the servers that it embeds. */
@@ -54,21 +56,19 @@ function descendantsOf(pid: number, all: readonly ProcessStat[]): readonly Proce
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, all)]);
 }
 
-function memoryMB(pid: number, member: 'VmRSS' | 'VmHWM' | 'RssShmem'): number {
-  const status = readIfThere(`/proc/${pid}/status`) ?? '';
-  return (Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1_024) / 1e6;
+function memberMB(pid: number, file: 'status' | 'smaps_rollup', member: string): number {
+  const text = readIfThere(`/proc/${pid}/${file}`) ?? '';
+  return (Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * 1_024) / 1e6;
 }
 
 function usageOfTree(tree: readonly ProcessStat[]): Usage {
-  const shared = tree.map(({ pid }) => memoryMB(pid, 'RssShmem'));
   return {
     cpuSeconds: tree.reduce(
       (sum, { cpuSeconds, endedChildrenCpuSeconds }) => sum + cpuSeconds + endedChildrenCpuSeconds,
       0,
     ),
-    residentMB:
-      tree.reduce((sum, { pid }, index) => sum + memoryMB(pid, 'VmRSS') - (shared[index] ?? 0), 0) +
-      Math.max(0, ...shared),
+    residentMB: tree.reduce((sum, { pid }) => sum + memberMB(pid, 'status', 'VmRSS'), 0),
+    proportionalMB: tree.reduce((sum, { pid }) => sum + memberMB(pid, 'smaps_rollup', 'Pss'), 0),
   };
 }
 
@@ -110,9 +110,9 @@ export function busySeconds(stat: string): number {
   );
 }
 
-/** The most memory, in 10^6 bytes, that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
+/** The most resident memory, in 10^6 bytes, that the process has held since `forgetPeak`; `undefined` where there is no `/proc`. */
 export function peakMB(pid: number): number | undefined {
-  return process.platform === 'linux' ? memoryMB(pid, 'VmHWM') : undefined;
+  return process.platform === 'linux' ? memberMB(pid, 'status', 'VmHWM') : undefined;
 }
 
 export function forgetPeak(pid: number): void {

@@ -70,9 +70,9 @@ export class Resources {
       perThousand('receiver', receiver),
       figure('memory, Node stages: before', before.system.own.residentMB, 'MB'),
       figure('memory, Node stages: peak', peakMB(this.pids.gapless), 'MB'),
-      figure('memory, Kafka', after.system.kafka.residentMB, 'MB'),
-      figure('memory, Postgres', after.system.postgres.residentMB, 'MB'),
-      figure('memory, all servers', allMB(after.system), 'MB'),
+      figure('memory, Kafka', after.system.kafka.proportionalMB, 'MB'),
+      figure('memory, Postgres', after.system.postgres.proportionalMB, 'MB'),
+      figure('memory, all servers, PSS', allMB(after.system), 'MB'),
     ];
   }
 
@@ -84,7 +84,7 @@ export class Resources {
 }
 
 function allMB({ own, kafka, postgres }: SystemUsage): number {
-  return own.residentMB + kafka.residentMB + postgres.residentMB;
+  return own.proportionalMB + kafka.proportionalMB + postgres.proportionalMB;
 }
 
 function secondsBetween(before: Reading, after: Reading) {
