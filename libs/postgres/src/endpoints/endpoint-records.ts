@@ -26,6 +26,7 @@ import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
+import { forgetEndpoints } from './forget-endpoints.js';
 
 /** An endpoint as its owners see it (contract 3.1), without its secret. */
 export interface EndpointRecord {
@@ -627,13 +628,7 @@ export class EndpointRecords {
       // The projector holds a key-share lock on the row while it writes history, so it adds nothing after this.
       const deleted = await runner.manager.delete(EndpointEntity, { id, kind: 'webhook' });
       if ((deleted.affected ?? 0) === 0) return false;
-      for (const table of ['endpoint_health', 'endpoint_endings']) {
-        await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
-      }
-      await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
-        id,
-        orgId,
-      ]);
+      await forgetEndpoints(runner, orgId, [id]);
       await appendAudit(runner, this.actor, { orgId, action: 'endpoint.deleted', target: id });
       return true;
     });

@@ -14,6 +14,7 @@ import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
+import { forgetEndpoints } from '../endpoints/forget-endpoints.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { advanceWatermark, type Query } from './watermarks.js';
 
@@ -136,13 +137,7 @@ function toSubscription(row: Row): McpSubscription {
 /** Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later. */
 export async function deleteMcpEndpoint(runner: QueryRunner, orgId: OrgId, id: EndpointId): Promise<void> {
   await runner.query(`delete from endpoints where id = $1 and kind = 'mcp'`, [id]);
-  for (const table of ['endpoint_health', 'endpoint_endings']) {
-    await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
-  }
-  await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
-    id,
-    orgId,
-  ]);
+  await forgetEndpoints(runner, orgId, [id]);
 }
 
 /** The webhook subscriptions of an org's agents. Each is an endpoint of its own kind. */
