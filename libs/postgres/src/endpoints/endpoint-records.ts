@@ -52,17 +52,12 @@ export interface EndpointRecord {
   readonly shownHeaders: ShownHeaders | null;
 }
 
-export interface NewEndpoint {
-  readonly id: EndpointId;
-  readonly orgId: OrgId;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly widgetIds: readonly WidgetId[] | null;
+export interface NewEndpoint extends Pick<
+  EndpointRecord,
+  'id' | 'orgId' | 'name' | 'description' | 'url' | 'events' | 'widgetIds' | 'createdAt'
+> {
   readonly filter?: string | null;
   readonly secret: string;
-  readonly createdAt: Date;
   /** The end of the org's partition of the log. The endpoint does not receive earlier records. */
   readonly logEnd: number;
   /** Settings that differ from the defaults. */
@@ -149,6 +144,11 @@ function toRecord(row: EndpointRow): EndpointRecord {
     settings: { ...DEFAULT_DELIVERY_SETTINGS, ...row.delivery_settings },
     shownHeaders: row.custom_headers_shown,
   };
+}
+
+async function find(runner: QueryRunner, id: EndpointId): Promise<EndpointRecord | undefined> {
+  const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
+  return row && toRecord(row);
 }
 
 /** The columns of delivery settings. @param orderedSince since when the endpoint has been ordered until now */
@@ -254,10 +254,7 @@ export class EndpointRecords {
   }
 
   async find(orgId: OrgId, id: EndpointId): Promise<EndpointRecord | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
-    });
+    return this.store.forOrg(orgId, (runner) => find(runner, id));
   }
 
   /** Returns the url and the secrets of an endpoint. Use secrets to sign, never show them. */
@@ -333,26 +330,9 @@ export class EndpointRecords {
           'This request created an endpoint that was deleted since. Use another Idempotency-Key to create a new one.',
         );
       }
-      return {
-        id: endpoint.id,
-        orgId: endpoint.orgId,
-        name: endpoint.name,
-        description: endpoint.description,
-        url: endpoint.url,
-        events: endpoint.events,
-        widgetIds: endpoint.widgetIds,
-        filter,
-        createdAt: endpoint.createdAt,
-        isActive: true,
-        activation: 1,
-        disabledAt: null,
-        disabledReason: null,
-        failureCount: 0,
-        previousSecretUntil: null,
-        lastTriggeredAt: null,
-        settings,
-        shownHeaders: shown,
-      };
+      const created = await find(runner, endpoint.id);
+      if (created === undefined) throw new Error('the endpoint was not stored');
+      return created;
     });
   }
 
@@ -430,9 +410,8 @@ export class EndpointRecords {
       }
       if (switches && isActive.becomes) await this.#enable(runner, id, at, { logEnd: isActive.logEnd, head });
       if (switches && !isActive.becomes) await this.#disable(runner, id, at, { logEnd: isActive.logEnd, head });
-      const [after] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      if (after === undefined) return undefined;
-      const record = toRecord(after);
+      const record = await find(runner, id);
+      if (record === undefined) return undefined;
       if (switches) {
         const change = isActive.becomes
           ? ({ becomes: 'enabled' } as const)
@@ -503,8 +482,7 @@ export class EndpointRecords {
           `This request created the endpoint ${id}, and its secret was replaced since. Rotate the secret to get a new one.`,
         );
       }
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
+      return find(runner, id);
     });
   }
 
@@ -543,8 +521,7 @@ export class EndpointRecords {
           },
         );
       }
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
+      return find(runner, id);
     });
   }
 
