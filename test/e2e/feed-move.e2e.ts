@@ -28,7 +28,7 @@ import { aStageProcess, type StageProcess } from '../support/stage-process.js';
 const PARTITIONS = 4;
 const EVENTS = 300;
 const PATIENCE = { timeoutMs: 60_000 };
-/** Not the measured pause, which is printed: a machine under test may be slow. */
+/** Longer than the measured pause: a machine under test may be slow. */
 const LONGEST_PAUSE_MS = 8_000;
 
 interface Org {
@@ -239,9 +239,8 @@ describe('a feed that moves while everything runs', () => {
     load.start();
     const done = await act();
     await load.stop();
-    process.stdout.write(`${JSON.stringify({ ...done, longest: load.longest })}\n`);
     expect(load.failures).toEqual([]);
-    for (const ms of Object.values(load.longest)) expect(ms).toBeLessThan(LONGEST_PAUSE_MS);
+    expect(Object.entries(load.longest).filter(([, ms]) => ms >= LONGEST_PAUSE_MS)).toEqual([]);
     return done;
   }
 
@@ -301,7 +300,6 @@ describe('a feed that moves while everything runs', () => {
     });
     await load.stop();
     expect(load.failures).toEqual([]);
-    process.stdout.write(`killed while closed: ${JSON.stringify(load.longest)}\n`);
     for (const app of apps) expect(servedBy(app)).toEqual(before);
   });
 

@@ -85,7 +85,6 @@ describe('a stage that is killed beside its twin', () => {
     await eventually(allReceived);
     const received = receivedAtMs();
     const slowestMs = Math.max(...[...sentAtMs].map(([id, atMs]) => (received.get(id) ?? Infinity) - atMs));
-    process.stdout.write(`taken over: a killed ${stage} delayed events by ${slowestMs} ms at most\n`);
     expect(slowestMs).toBeLessThan(LONGEST_TAKEOVER_MS);
   });
 });

@@ -87,7 +87,6 @@ describe('a dispatcher that joins another one with much to do', () => {
       { timeoutMs: 180_000, intervalMs: 500 },
     );
     const twice = [...pushes().values()].filter((count) => count > 1).length;
-    process.stdout.write(`pushed twice: ${twice} of ${DELIVERIES}; in flight at most ${mostInFlight}\n`);
     expect(twice).toBeLessThanOrEqual(mostInFlight);
   }, 300_000);
 });

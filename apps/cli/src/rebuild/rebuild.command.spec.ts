@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { moveLines } from './rebuild.command.js';
+import { runCommand } from '../../../../test/support/command.js';
+import { moveLines, rebuildCommand } from './rebuild.command.js';
 
 const MOVED = {
   records: 5,
@@ -12,6 +13,27 @@ const MOVED = {
   databases: ['a:1/new'],
   left: ['a:1/old'],
 };
+
+/** Nothing is connected to: a setting is wrong. */
+const NOWHERE = { DATABASE_URL: 'postgres://nowhere/gapless', KAFKA_BROKERS: 'nowhere:9092', PORT: '-1' };
+
+describe('options that do not go together', () => {
+  it.each([
+    '--to postgres://a/b --start-over',
+    '--to-file urls --start-over',
+    '--to postgres://a/b --deliveries',
+    '--assign-places --from-empty',
+    '--assign-places --to postgres://a/b',
+  ])('are refused: %s', async (options) => {
+    const { failure } = await runCommand(rebuildCommand, NOWHERE, options.split(' '));
+    expect(failure?.message).toMatch(/^--to and --to-file can only be combined with --json/);
+  });
+
+  it('do not include --assign-places and --start-over', async () => {
+    const { failure } = await runCommand(rebuildCommand, NOWHERE, ['--assign-places', '--start-over']);
+    expect(failure?.message).toMatch('PORT=-1');
+  });
+});
 
 describe('what a move says', () => {
   it.each([

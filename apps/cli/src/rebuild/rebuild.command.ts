@@ -64,8 +64,11 @@ export function rebuildCommand(
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;
       const ways = [assigns, flags.to !== undefined, flags.toFile !== undefined].filter(Boolean).length;
-      if (ways > 1 || (ways === 1 && (flags.deliveries === true || flags.fromEmpty === true))) {
-        throw new CliError('--assign-places, --to and --to-file each go with no other option but --json');
+      const hasMore = flags.deliveries === true || flags.fromEmpty === true || (moves && request.startsOver);
+      if (ways > 1 || (ways === 1 && hasMore)) {
+        throw new CliError(
+          '--to and --to-file can only be combined with --json, --assign-places also with --start-over',
+        );
       }
       const progress = context.progress ?? terminalProgress();
       if (moves) {

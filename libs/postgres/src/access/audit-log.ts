@@ -62,21 +62,6 @@ export interface AuditPlace {
   readonly id: string;
 }
 
-interface AuditRow {
-  readonly id: string;
-  readonly at: Date;
-  readonly at_micros: string;
-  readonly action: AuditAction;
-  readonly target: string;
-  readonly actor: AuditEntry['actor'];
-  readonly key_id: string | null;
-  readonly session: string | null;
-  readonly user_label: string | null;
-  readonly address: string | null;
-  readonly request_id: string | null;
-  readonly details: AuditDetails;
-}
-
 /** The most rows that one statement deletes, so that none holds locks for long. */
 const PRUNE_ROWS = 5_000;
 
@@ -149,8 +134,8 @@ export class AuditLog {
       orgId,
       async (runner) =>
         (await runner.query(
-          `select id, at, (extract(epoch from at) * 1000000)::bigint as at_micros, action, target, actor, key_id, session,
-             user_label, request_id, details,
+          `select id, at, (extract(epoch from at) * 1000000)::bigint as "atMicros", action, target, actor,
+             key_id as "keyId", session, user_label as "userLabel", request_id as "requestId", details,
              case when actor = 'portal' or exists (
                select 1 from api_keys k where k.id = key_id and k.org_id = $1
              ) then address end as address
@@ -158,23 +143,10 @@ export class AuditLog {
              and ($2::bigint is null or (at, id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
            order by at desc, id desc limit $4`,
           [orgId, after?.atMicros ?? null, after?.id ?? null, limit],
-        )) as AuditRow[],
+        )) as AuditEntry[],
     );
-    return rows.map((row) => ({
-      id: row.id,
-      at: row.at,
-      atMicros: row.at_micros,
-      action: row.action,
-      target: row.target,
-      actor: row.actor,
-      keyId: row.key_id,
-      session: row.session,
-      userLabel: row.user_label,
-      address: row.address,
-      requestId: row.request_id,
-      // Entries of earlier versions have whole urls.
-      details: withoutTokens(row.details),
-    }));
+    // Entries of earlier versions have whole urls.
+    return rows.map((entry) => ({ ...entry, details: withoutTokens(entry.details) }));
   }
 
   /** Deletes some entries from before that time, of all orgs. @returns the number of deleted entries */

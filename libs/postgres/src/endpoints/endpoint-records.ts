@@ -26,6 +26,7 @@ import { noteActivity } from '../operations/note-operational-events.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
+import { forgetEndpoints } from './forget-endpoints.js';
 
 /** An endpoint as its owners see it (contract 3.1), without its secret. */
 export interface EndpointRecord {
@@ -51,17 +52,12 @@ export interface EndpointRecord {
   readonly shownHeaders: ShownHeaders | null;
 }
 
-export interface NewEndpoint {
-  readonly id: EndpointId;
-  readonly orgId: OrgId;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly widgetIds: readonly WidgetId[] | null;
+export interface NewEndpoint extends Pick<
+  EndpointRecord,
+  'id' | 'orgId' | 'name' | 'description' | 'url' | 'events' | 'widgetIds' | 'createdAt'
+> {
   readonly filter?: string | null;
   readonly secret: string;
-  readonly createdAt: Date;
   /** The end of the org's partition of the log. The endpoint does not receive earlier records. */
   readonly logEnd: number;
   /** Settings that differ from the defaults. */
@@ -148,6 +144,11 @@ function toRecord(row: EndpointRow): EndpointRecord {
     settings: { ...DEFAULT_DELIVERY_SETTINGS, ...row.delivery_settings },
     shownHeaders: row.custom_headers_shown,
   };
+}
+
+async function find(runner: QueryRunner, id: EndpointId): Promise<EndpointRecord | undefined> {
+  const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
+  return row && toRecord(row);
 }
 
 /** The columns of delivery settings. @param orderedSince since when the endpoint has been ordered until now */
@@ -253,10 +254,7 @@ export class EndpointRecords {
   }
 
   async find(orgId: OrgId, id: EndpointId): Promise<EndpointRecord | undefined> {
-    return this.store.forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
-    });
+    return this.store.forOrg(orgId, (runner) => find(runner, id));
   }
 
   /** Returns the url and the secrets of an endpoint. Use secrets to sign, never show them. */
@@ -332,26 +330,9 @@ export class EndpointRecords {
           'This request created an endpoint that was deleted since. Use another Idempotency-Key to create a new one.',
         );
       }
-      return {
-        id: endpoint.id,
-        orgId: endpoint.orgId,
-        name: endpoint.name,
-        description: endpoint.description,
-        url: endpoint.url,
-        events: endpoint.events,
-        widgetIds: endpoint.widgetIds,
-        filter,
-        createdAt: endpoint.createdAt,
-        isActive: true,
-        activation: 1,
-        disabledAt: null,
-        disabledReason: null,
-        failureCount: 0,
-        previousSecretUntil: null,
-        lastTriggeredAt: null,
-        settings,
-        shownHeaders: shown,
-      };
+      const created = await find(runner, endpoint.id);
+      if (created === undefined) throw new Error('the endpoint was not stored');
+      return created;
     });
   }
 
@@ -429,9 +410,8 @@ export class EndpointRecords {
       }
       if (switches && isActive.becomes) await this.#enable(runner, id, at, { logEnd: isActive.logEnd, head });
       if (switches && !isActive.becomes) await this.#disable(runner, id, at, { logEnd: isActive.logEnd, head });
-      const [after] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      if (after === undefined) return undefined;
-      const record = toRecord(after);
+      const record = await find(runner, id);
+      if (record === undefined) return undefined;
       if (switches) {
         const change = isActive.becomes
           ? ({ becomes: 'enabled' } as const)
@@ -502,8 +482,7 @@ export class EndpointRecords {
           `This request created the endpoint ${id}, and its secret was replaced since. Rotate the secret to get a new one.`,
         );
       }
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
+      return find(runner, id);
     });
   }
 
@@ -542,8 +521,7 @@ export class EndpointRecords {
           },
         );
       }
-      const [row] = (await runner.query(`${SELECT} and e.id = $1`, [id])) as EndpointRow[];
-      return row === undefined ? undefined : toRecord(row);
+      return find(runner, id);
     });
   }
 
@@ -627,13 +605,7 @@ export class EndpointRecords {
       // The projector holds a key-share lock on the row while it writes history, so it adds nothing after this.
       const deleted = await runner.manager.delete(EndpointEntity, { id, kind: 'webhook' });
       if ((deleted.affected ?? 0) === 0) return false;
-      for (const table of ['endpoint_health', 'endpoint_endings']) {
-        await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
-      }
-      await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
-        id,
-        orgId,
-      ]);
+      await forgetEndpoints(runner, orgId, [id]);
       await appendAudit(runner, this.actor, { orgId, action: 'endpoint.deleted', target: id });
       return true;
     });

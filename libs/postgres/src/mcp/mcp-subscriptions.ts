@@ -14,6 +14,7 @@ import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import type { SecretCipher } from '../access/secret-cipher.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
+import { forgetEndpoints } from '../endpoints/forget-endpoints.js';
 import { EndpointEntity } from '../entities/endpoint.entity.js';
 import { advanceWatermark, type Query } from './watermarks.js';
 
@@ -77,31 +78,15 @@ export type Subscribed =
     }
   | { readonly kind: 'limit_reached' };
 
-interface Row {
-  readonly id: string;
-  readonly endpoint_id: EndpointId;
-  readonly key_id: string;
-  readonly url: string;
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-  readonly created_at: Date;
-  readonly refreshed_at: Date;
-  readonly granted_until: Date | null;
-  readonly watermark_seq: string;
-  readonly is_active: boolean;
-  readonly is_ended: boolean;
-  readonly last_success_at: Date | null;
-  readonly last_error: string | null;
-  readonly failed_since: Date | null;
-}
-
 /** The most callbacks of an org that are remembered without a subscription. */
 const MAX_VERIFIED = 1_000;
 
 const SELECT = `
-  select s.id, s.endpoint_id, s.key_id, s.url, s.name, s.arguments, s.created_at, s.refreshed_at, s.granted_until,
-    s.watermark_seq, e.is_active, s.ended_at is not null as is_ended, h.last_success_at,
-    case when failed.started_at is not null then h.last_error end as last_error, failed.started_at as failed_since
+  select s.id, s.endpoint_id as "endpointId", s.key_id as "keyId", s.url, s.name, s.arguments, s.created_at as "createdAt",
+    s.refreshed_at as "refreshedAt", s.granted_until as "grantedUntil", s.watermark_seq as "watermarkSeq",
+    e.is_active and s.ended_at is null as "isActive", s.ended_at is not null as "isEnded",
+    h.last_success_at as "lastSuccessAt", case when failed.started_at is not null then h.last_error end as "lastError",
+    failed.started_at as "failedSince"
   from mcp_subscriptions s
   join endpoints e on e.id = s.endpoint_id
   left join endpoint_health h on h.endpoint_id = s.endpoint_id
@@ -113,36 +98,22 @@ const SELECT = `
     order by a.started_at limit 1
   ) failed on true`;
 
-function toSubscription(row: Row): McpSubscription {
-  return {
-    id: row.id,
-    endpointId: row.endpoint_id,
-    keyId: row.key_id,
-    url: row.url,
-    name: row.name,
-    arguments: row.arguments,
-    createdAt: row.created_at,
-    refreshedAt: row.refreshed_at,
-    grantedUntil: row.granted_until,
-    watermarkSeq: seqFromText(row.watermark_seq),
-    isActive: row.is_active && !row.is_ended,
-    isEnded: row.is_ended,
-    lastSuccessAt: row.last_success_at,
-    lastError: row.last_error,
-    failedSince: row.failed_since,
-  };
+/** @param rest of the statement: which subscriptions, in which order */
+async function select(
+  runner: QueryRunner,
+  rest: string,
+  parameters: readonly unknown[] = [],
+): Promise<readonly McpSubscription[]> {
+  const rows = (await runner.query(`${SELECT} ${rest}`, [...parameters])) as (Omit<McpSubscription, 'watermarkSeq'> & {
+    readonly watermarkSeq: string;
+  })[];
+  return rows.map((row) => ({ ...row, watermarkSeq: seqFromText(row.watermarkSeq) }));
 }
 
 /** Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later. */
 export async function deleteMcpEndpoint(runner: QueryRunner, orgId: OrgId, id: EndpointId): Promise<void> {
   await runner.query(`delete from endpoints where id = $1 and kind = 'mcp'`, [id]);
-  for (const table of ['endpoint_health', 'endpoint_endings']) {
-    await runner.query(`delete from ${table} where endpoint_id = $1`, [id]);
-  }
-  await runner.query('insert into deleted_endpoints (endpoint_id, org_id, deleted_at) values ($1, $2, now())', [
-    id,
-    orgId,
-  ]);
+  await forgetEndpoints(runner, orgId, [id]);
 }
 
 /** The webhook subscriptions of an org's agents. Each is an endpoint of its own kind. */
@@ -161,17 +132,14 @@ export class McpSubscriptions {
 
   /** Lists the org's subscriptions, oldest first. Their number is limited. */
   async list(orgId: OrgId): Promise<readonly McpSubscription[]> {
-    return this.store.forOrg(orgId, async (runner) => {
-      const rows = (await runner.query(`${SELECT} order by s.created_at, s.id`)) as Row[];
-      return rows.map(toSubscription);
-    });
+    return this.store.forOrg(orgId, (runner) => select(runner, 'order by s.created_at, s.id'));
   }
 
   /** Whether the subscription can be refreshed; otherwise, subscribing creates one. */
   async isLive(orgId: OrgId, id: string, at: Date): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(`${SELECT} where s.id = $1`, [id])) as Row[];
-      return row !== undefined && isLive(toSubscription(row), at);
+      const [found] = await select(runner, 'where s.id = $1', [id]);
+      return found !== undefined && isLive(found, at);
     });
   }
 
@@ -223,8 +191,7 @@ export class McpSubscriptions {
       await lockFor(runner, 'endpoints', orgId);
       // Asking the receiver takes seconds, and the deletion of the org takes this lock, too.
       await refuseEndedOfOrg(runner, this.actor);
-      const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];
-      const before = row === undefined ? undefined : toSubscription(row);
+      const [before] = await select(runner, 'where s.id = $1 for update of s', [id]);
       if (before !== undefined && isLive(before, at)) return this.#refresh(runner, given, before);
       // A lapsed subscription is no longer there: delivery begins where the client asks.
       if (before !== undefined) await deleteMcpEndpoint(runner, orgId, before.endpointId);
@@ -237,12 +204,12 @@ export class McpSubscriptions {
   /** @returns whether the subscription existed and had not ended */
   async unsubscribe(orgId: OrgId, id: string, at: Date): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(`${SELECT} where s.id = $1 for update of s`, [id])) as Row[];
-      if (row === undefined) return false;
-      await deleteMcpEndpoint(runner, orgId, row.endpoint_id);
-      const wasLive = isLive(toSubscription(row), at);
+      const [before] = await select(runner, 'where s.id = $1 for update of s', [id]);
+      if (before === undefined) return false;
+      await deleteMcpEndpoint(runner, orgId, before.endpointId);
+      const wasLive = isLive(before, at);
       if (wasLive) {
-        const details = { url: row.url, name: row.name, reason: 'unsubscribed' };
+        const details = { url: before.url, name: before.name, reason: 'unsubscribed' };
         await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.ended', target: id, details });
       }
       return wasLive;
@@ -255,19 +222,19 @@ export class McpSubscriptions {
    */
   async end(orgId: OrgId, id: string, error: McpError, at: Date): Promise<boolean> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [[row]] = (await runner.query(
+      const [[ended]] = (await runner.query(
         `update mcp_subscriptions set ended_at = $2, ended_error = $3, gap_seq = null, notice_id = null,
            notice_attempts = 0, notice_due_at = $2
          where id = $1 and ended_at is null and (granted_until is null or granted_until > $2)
-         returning endpoint_id, url, name`,
+         returning endpoint_id as "endpointId", url, name`,
         [id, at, JSON.stringify(error)],
-      )) as [Pick<Row, 'endpoint_id' | 'url' | 'name'>[], number];
-      if (row === undefined) return false;
+      )) as [Pick<McpSubscription, 'endpointId' | 'url' | 'name'>[], number];
+      if (ended === undefined) return false;
       await runner.query('update endpoints set is_active = false, disabled_at = $2 where id = $1', [
-        row.endpoint_id,
+        ended.endpointId,
         at,
       ]);
-      const details = { url: row.url, name: row.name, reason: 'ended_by_organization' };
+      const details = { url: ended.url, name: ended.name, reason: 'ended_by_organization' };
       await appendAudit(runner, this.actor, { orgId, action: 'mcp_subscription.ended', target: id, details });
       return true;
     });
@@ -365,7 +332,7 @@ async function countOf(runner: QueryRunner): Promise<number> {
 }
 
 async function find(runner: QueryRunner, id: string): Promise<McpSubscription> {
-  const [row] = (await runner.query(`${SELECT} where s.id = $1`, [id])) as Row[];
-  if (row === undefined) throw new Error('the subscription was not stored');
-  return toSubscription(row);
+  const [found] = await select(runner, 'where s.id = $1', [id]);
+  if (found === undefined) throw new Error('the subscription was not stored');
+  return found;
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { createLogger, databaseName } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -82,7 +83,11 @@ describe('a store that does not migrate when it opens', () => {
 
 describe('the migrations', () => {
   it('make what the entities say: nothing has drifted', async () => {
-    const { upQueries } = await store.dataSource.driver.createSchemaBuilder().log();
+    // The schema builder sends several queries at once. A connection takes them only as a pipeline.
+    const { options } = store.dataSource;
+    const pipelined = await new DataSource({ ...options, extra: { pipeline: true } }).initialize();
+    const { upQueries } = await pipelined.driver.createSchemaBuilder().log();
+    await pipelined.destroy();
     const tables = store.dataSource.entityMetadatas.map(({ tableName }) => `"${tableName}"`);
     expect(tables).toHaveLength(2);
     const drift = upQueries.map(({ query }) => query).filter((query) => tables.some((table) => query.includes(table)));

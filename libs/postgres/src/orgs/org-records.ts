@@ -6,6 +6,7 @@ import { untilKeysAreForgotten } from '../access/api-key-records.js';
 import { notifyEndedCredentials } from '../access/ended-credentials.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
+import { forgetEndpoints } from '../endpoints/forget-endpoints.js';
 
 /** A widget's name for display. */
 export interface NamedWidget {
@@ -195,13 +196,7 @@ async function deleteEndpoints(runner: QueryRunner, orgId: OrgId): Promise<numbe
     ])) as [{ readonly id: string }[], number];
     ids.push(...deleted.map(({ id }) => id));
   });
-  for (const table of ['endpoint_health', 'endpoint_endings']) {
-    await runner.query(`delete from ${table} where endpoint_id = any($1::text[])`, [ids]);
-  }
-  await runner.query(
-    'insert into deleted_endpoints (endpoint_id, org_id, deleted_at) select id, $2, now() from unnest($1::text[]) as gone(id)',
-    [ids, orgId],
-  );
+  await forgetEndpoints(runner, orgId, ids);
   return ids.length;
 }
 
