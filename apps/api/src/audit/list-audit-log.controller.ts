@@ -1,30 +1,15 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
-import { AuditLog, type AuditEntry } from '#libs/postgres';
+import { AuditLog } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { QueryParameters } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { decodeAuditCursor, encodeAuditCursor } from './audit-cursor.js';
+import { auditEntryJson } from './audit-entry.presenter.js';
 
 const MAX_LIMIT = 250;
 const DEFAULT_LIMIT = 50;
-
-function entryJson(entry: AuditEntry) {
-  return {
-    id: entry.id,
-    at: entry.at.toISOString(),
-    action: entry.action,
-    target: entry.target,
-    actor: entry.actor,
-    key_id: entry.keyId,
-    session: entry.session,
-    user_label: entry.userLabel,
-    address: entry.address,
-    request_id: entry.requestId,
-    details: entry.details,
-  };
-}
 
 /** `GET /external/audit-log`: who changed what in the organization, newest first. */
 @Controller('api/v1/external/audit-log')
@@ -48,6 +33,6 @@ export class ListAuditLogController {
     const page = found.slice(0, limit);
     const last = page.at(-1);
     const hasMore = last !== undefined && found.length > page.length;
-    return { data: page.map(entryJson), next_cursor: hasMore ? encodeAuditCursor(last) : null };
+    return { data: page.map(auditEntryJson), next_cursor: hasMore ? encodeAuditCursor(last) : null };
   }
 }
