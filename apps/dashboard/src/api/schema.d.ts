@@ -5174,9 +5174,9 @@ export interface operations {
     listUndelivered: {
         parameters: {
             query?: {
-                /** @description The next_cursor of the page before. */
+                /** @description The `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
             };
             header?: never;
@@ -5294,9 +5294,9 @@ export interface operations {
                 since?: string;
                 /** @description Only before this created_at. */
                 until?: string;
-                /** @description The next_cursor of the page before. */
+                /** @description The `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
             };
             header?: never;
@@ -5816,7 +5816,7 @@ export interface operations {
                 since?: number;
                 /** @description Begin after the position of this cursor. Not together with since. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
                 /** @description Events up to this seq. */
                 until?: number;
