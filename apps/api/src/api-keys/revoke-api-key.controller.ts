@@ -1,10 +1,11 @@
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
-import { GaplessError, parseApiKeyId, type Clock, type OrgId } from '#libs/domain';
+import type { ApiKeyId, Clock, OrgId } from '#libs/domain';
 import { ApiKeyRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { ApiKeyIdPipe, noSuchApiKey } from './api-key-id.pipe.js';
 
 /** `DELETE /external/api-keys/:id`: revokes a key of the caller's org. The next request with it is refused. */
 @Controller('api/v1/external/api-keys/:id')
@@ -17,9 +18,11 @@ export class RevokeApiKeyController {
   @Delete()
   @HttpCode(204)
   @RequireScope('keys:write')
-  async revoke(@OrgOfKey() orgId: OrgId, @Param('id') idText: string, @Actor() actor: AuditActor): Promise<void> {
-    const id = parseApiKeyId(idText);
-    const revoked = id !== undefined && (await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId));
-    if (!revoked) throw new GaplessError('not_found', 'There is no such key.');
+  async revoke(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', ApiKeyIdPipe) id: ApiKeyId,
+    @Actor() actor: AuditActor,
+  ): Promise<void> {
+    if (!(await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId))) throw noSuchApiKey();
   }
 }

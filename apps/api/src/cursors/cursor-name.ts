@@ -1,5 +1,6 @@
 import type { PipeTransform } from '@nestjs/common';
 import { GaplessError } from '#libs/domain';
+import { idPipe } from '../http/id-pipe.js';
 
 /** Safe in a path and in a query without escapes, and short enough for a table. */
 export const CURSOR_NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -15,14 +16,7 @@ export function parseCursorName(value: unknown): string | undefined {
 }
 
 /** Reads the `:name` of a cursor's path. */
-export class CursorNamePipe implements PipeTransform<unknown, string> {
-  /** @throws GaplessError `not_found` */
-  transform(value: unknown): string {
-    const name = parseCursorName(value);
-    if (name === undefined) throw noSuchCursor();
-    return name;
-  }
-}
+export const CursorNamePipe = idPipe(parseCursorName, noSuchCursor);
 
 /** Reads the `:name` of a cursor that may be created. */
 export class NewCursorNamePipe implements PipeTransform<unknown, string> {

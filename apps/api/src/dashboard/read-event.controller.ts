@@ -8,7 +8,7 @@ import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { shownTime } from '../deliveries/delivery.presenter.js';
 import { noSuchEvent } from '../events/event-id.pipe.js';
-import { EventNamePipe, type EventName } from './seq.pipe.js';
+import { EventNamePipe, type EventName } from './event-name.pipe.js';
 
 function eventDeliveryJson(delivery: EventDelivery) {
   return {

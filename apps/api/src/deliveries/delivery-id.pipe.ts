@@ -1,5 +1,5 @@
-import type { PipeTransform } from '@nestjs/common';
-import { GaplessError, parseDeliveryId, type DeliveryId } from '#libs/domain';
+import { GaplessError, parseDeliveryId } from '#libs/domain';
+import { idPipe } from '../http/id-pipe.js';
 
 /** The same error for an id that is unknown, malformed, or of another org or endpoint (contract 8). */
 export function noSuchDelivery(): GaplessError {
@@ -7,11 +7,4 @@ export function noSuchDelivery(): GaplessError {
 }
 
 /** Reads the `:deliveryId` of a path. */
-export class DeliveryIdPipe implements PipeTransform<unknown, DeliveryId> {
-  /** @throws GaplessError `not_found` */
-  transform(value: unknown): DeliveryId {
-    const id = parseDeliveryId(value);
-    if (id === undefined) throw noSuchDelivery();
-    return id;
-  }
-}
+export const DeliveryIdPipe = idPipe(parseDeliveryId, noSuchDelivery);

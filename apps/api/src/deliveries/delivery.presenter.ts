@@ -1,9 +1,10 @@
-import type { JsonObject, Seq } from '#libs/domain';
+import type { DeliveryStatus, JsonObject, Seq } from '#libs/domain';
 import type { AttemptLogEntry, DeliveryRecord } from '#libs/postgres';
 import { COUNT, DELIVERY_ID, EVENT_ID, MAYBE_INTEGER, MAYBE_TEXT, MAYBE_TIMESTAMP, TIMESTAMP } from '../http/shapes.js';
 import { presenter, schemasOf, type Shown, type ShownMembers } from '../http/shown-members.js';
 
-export const DELIVERY_STATUS: JsonObject = { type: 'string', enum: ['pending', 'delivered', 'failed'] };
+export const DELIVERY_STATUSES: readonly string[] = ['pending', 'delivered', 'failed'] satisfies DeliveryStatus[];
+export const DELIVERY_STATUS: JsonObject = { type: 'string', enum: DELIVERY_STATUSES };
 
 const MEMBERS = {
   id: [DELIVERY_ID, ({ deliveryId }) => deliveryId],

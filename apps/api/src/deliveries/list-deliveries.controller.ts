@@ -5,17 +5,15 @@ import { DeliveryLog, EndpointRecords, type DeliveryQuery } from '#libs/postgres
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
-import { QueryParameters } from '../http/query-parameters.js';
+import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { decodeDeliveryCursor, encodeDeliveryCursor } from './delivery-cursor.js';
-import { deliveryJson } from './delivery.presenter.js';
+import { DELIVERY_STATUSES, deliveryJson } from './delivery.presenter.js';
 
-const MAX_LIMIT = 250;
-const DEFAULT_LIMIT = 50;
-const STATUSES: readonly string[] = ['pending', 'delivered', 'failed'] satisfies DeliveryStatus[];
+export const DELIVERIES_PAGE: PageLimits = { max: 250, fallback: 50 };
 
 function isStatus(text: string): text is DeliveryStatus {
-  return STATUSES.includes(text);
+  return DELIVERY_STATUSES.includes(text);
 }
 
 function timeOf(text: string): Date | undefined {
@@ -25,10 +23,10 @@ function timeOf(text: string): Date | undefined {
 
 function parseListQuery(query: unknown): DeliveryQuery {
   const parameters = new QueryParameters(query, ['status', 'event', 'since', 'until', 'cursor', 'limit']);
-  const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
+  const limit = parameters.limit(DELIVERIES_PAGE);
   const status = parameters.text('status');
   if (status !== undefined && !isStatus(status)) {
-    parameters.refuse('status', 'not_allowed', `must be one of ${STATUSES.join(', ')}`);
+    parameters.refuse('status', 'not_allowed', `must be one of ${DELIVERY_STATUSES.join(', ')}`);
   }
   const event = parameters.text('event');
   if (event !== undefined && !isFeedFilter(event)) {
@@ -39,11 +37,7 @@ function parseListQuery(query: unknown): DeliveryQuery {
   if (since !== undefined && until !== undefined && until <= since) {
     parameters.refuse('until', 'out_of_range', 'must be later than since');
   }
-  const cursor = parameters.text('cursor');
-  const after = cursor === undefined ? undefined : decodeDeliveryCursor(cursor);
-  if (cursor !== undefined && after === undefined) {
-    parameters.refuse('cursor', 'invalid_format', 'must be the next_cursor of an earlier page');
-  }
+  const after = parameters.cursor(decodeDeliveryCursor);
   parameters.throwIfAny();
   return {
     limit,

@@ -4,39 +4,20 @@ import { CLOCK } from '#libs/platform';
 import { EndpointRecords, RecoverySource, type RecoveryRange, type UndeliveredKind } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { QueryParameters } from '../http/query-parameters.js';
+import { placeCursor } from '../http/place-cursor.js';
+import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { undeliveredJson } from './undelivered.presenter.js';
 
-const MAX_LIMIT = 250;
-const DEFAULT_LIMIT = 50;
+export const UNDELIVERED_PAGE: PageLimits = { max: 250, fallback: 50 };
 const KINDS: readonly UndeliveredKind[] = ['pending', 'failed', 'never_sent'];
 const EVERYTHING: RecoveryRange = { sinceSeq: null, since: null, until: null, throughSeq: null };
 
-/** Returns the place after a seq as an opaque cursor. */
-function encodeCursor(seq: Seq): string {
-  return Buffer.from(String(seq)).toString('base64url');
-}
-
-function decodeCursor(cursor: string): Seq | undefined {
-  const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!/^\d{1,16}$/.test(text) || Number(text) > Number.MAX_SAFE_INTEGER) return undefined;
-  const seq = seqFromText(text);
-  return encodeCursor(seq) === cursor ? seq : undefined;
-}
-
-function parseQuery(query: unknown): { readonly limit: number; readonly after: Seq } {
-  const parameters = new QueryParameters(query, ['cursor', 'limit']);
-  const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
-  const cursor = parameters.text('cursor');
-  const after = cursor === undefined ? SEQ_NONE : decodeCursor(cursor);
-  if (after === undefined) {
-    parameters.refuse('cursor', 'invalid_format', 'must be the next_cursor of an earlier page');
-  }
-  parameters.throwIfAny();
-  return { limit, after: after ?? SEQ_NONE };
-}
+/** The cursors of the places after seqs. */
+const cursors = placeCursor<Seq>(String, (text) =>
+  /^\d{1,16}$/.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER ? seqFromText(text) : undefined,
+);
 
 /** `GET /external/webhooks/:id/undelivered`: what an endpoint should have and has not, by seq (contract 5.10). */
 @Controller('api/v1/external/webhooks/:id/undelivered')
@@ -52,11 +33,14 @@ export class ListUndeliveredController {
   @ReadsQuery()
   @RequireScope('webhooks:read')
   async list(@OrgOfKey() orgId: OrgId, @Param('id', EndpointIdPipe) id: EndpointId, @Query() query: unknown) {
-    const { limit, after } = parseQuery(query);
+    const parameters = new QueryParameters(query, ['cursor', 'limit']);
+    const limit = parameters.limit(UNDELIVERED_PAGE);
+    const after = parameters.cursor(cursors.decode) ?? SEQ_NONE;
+    parameters.throwIfAny();
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     const page = await this.source.page(orgId, endpoint, KINDS, EVERYTHING, after, limit, this.clock.now());
     const data = page.events.map((event) => undeliveredJson({ ...event, endpointId: id }));
-    return { data, next_cursor: page.next === null ? null : encodeCursor(page.next) };
+    return { data, next_cursor: page.next === null ? null : cursors.encode(page.next) };
   }
 }

@@ -1,5 +1,5 @@
-import type { PipeTransform } from '@nestjs/common';
-import { GaplessError, parseRecoveryId, type RecoveryId } from '#libs/domain';
+import { GaplessError, parseRecoveryId } from '#libs/domain';
+import { idPipe } from '../http/id-pipe.js';
 
 /** The same error for an id that is unknown, malformed, or of another org or endpoint (contract 8). */
 export function noSuchRecovery(): GaplessError {
@@ -7,11 +7,4 @@ export function noSuchRecovery(): GaplessError {
 }
 
 /** Reads the `:recoveryId` of a path. */
-export class RecoveryIdPipe implements PipeTransform<unknown, RecoveryId> {
-  /** @throws GaplessError `not_found` */
-  transform(value: unknown): RecoveryId {
-    const id = parseRecoveryId(value);
-    if (id === undefined) throw noSuchRecovery();
-    return id;
-  }
-}
+export const RecoveryIdPipe = idPipe(parseRecoveryId, noSuchRecovery);

@@ -1,5 +1,5 @@
-import type { PipeTransform } from '@nestjs/common';
-import { GaplessError, parseEventId, type EventId } from '#libs/domain';
+import { GaplessError, parseEventId } from '#libs/domain';
+import { idPipe } from '../http/id-pipe.js';
 
 /** The same error for an id that is unknown, malformed, of another org, or past retention. */
 export function noSuchEvent(): GaplessError {
@@ -7,11 +7,4 @@ export function noSuchEvent(): GaplessError {
 }
 
 /** Reads the `:id` of an event's path. */
-export class EventIdPipe implements PipeTransform<unknown, EventId> {
-  /** @throws GaplessError `not_found` */
-  transform(value: unknown): EventId {
-    const id = parseEventId(value);
-    if (id === undefined) throw noSuchEvent();
-    return id;
-  }
-}
+export const EventIdPipe = idPipe(parseEventId, noSuchEvent);

@@ -1,10 +1,9 @@
 import { isFeedFilter, parseWidgetId, SEQ_NONE, type Seq } from '#libs/domain';
 import type { FeedQuery } from '#libs/postgres';
 import { parseCursorName } from '../cursors/cursor-name.js';
-import { QueryParameters } from '../http/query-parameters.js';
+import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 
-const MAX_LIMIT = 1_000;
-const DEFAULT_LIMIT = 100;
+export const FEED_PAGE: PageLimits = { max: 1_000, fallback: 100 };
 const MAX_WAIT_SECONDS = 30;
 
 /** A query of the feed. */
@@ -34,7 +33,7 @@ export function parseFeedQuery(query: unknown): FeedRequest {
   if (since !== undefined && cursor !== undefined) {
     parameters.refuse('cursor', 'not_allowed', 'must not be used together with since');
   }
-  const limit = parameters.integer('limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT;
+  const limit = parameters.limit(FEED_PAGE);
   const waitSeconds = parameters.integer('wait', 1, MAX_WAIT_SECONDS) ?? 0;
   const events = [...new Set(parameters.texts('event'))];
   if (!events.every(isFeedFilter)) parameters.refuse('event', 'unknown_event_type', 'is not an event type');

@@ -1,6 +1,12 @@
 import type { FieldProblem } from '#libs/domain';
 import { errorOf, memberPointer, throwIfInvalid } from './validation-error.js';
 
+/** How many elements a page of a list has: the most, and how many without a `limit`. */
+export interface PageLimits {
+  readonly max: number;
+  readonly fallback: number;
+}
+
 /** An integer in its usual form: no plus sign, no leading zeros, no exponent. */
 const DECIMAL_INTEGER = /^(?:0|-?[1-9]\d*)$/;
 
@@ -48,6 +54,21 @@ export class QueryParameters {
       },
       'must be a decimal integer',
     );
+  }
+
+  /** Returns the `limit` of a list. */
+  limit({ max, fallback }: PageLimits): number {
+    return this.integer('limit', 1, max) ?? fallback;
+  }
+
+  /** Returns the place of the `cursor` of a list. @param decode returns `undefined` for an invalid cursor */
+  cursor<Place>(decode: (cursor: string) => Place | undefined): Place | undefined {
+    const cursor = this.text('cursor');
+    const place = cursor === undefined ? undefined : decode(cursor);
+    if (cursor !== undefined && place === undefined) {
+      this.refuse('cursor', 'invalid_format', 'must be the next_cursor of an earlier page');
+    }
+    return place;
   }
 
   /** @param parse returns `undefined` for text that it cannot read */

@@ -2,10 +2,12 @@ import { Controller, Get, Query } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 import { ChatQueueReader } from '#libs/postgres';
 import { RequireScope } from '../auth/require-scope.js';
+import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
-import { limitIn } from './list-query.js';
 import { waitingConversationJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';
+
+export const WAITING_PAGE: PageLimits = { max: 1_000, fallback: 100 };
 
 /** `GET /internal/orgs/:orgId/waiting-conversations`: the chats in the org's queue, longest wait first. */
 @Controller('api/v1/internal/orgs/:orgId/waiting-conversations')
@@ -16,7 +18,10 @@ export class ListWaitingConversationsController {
   @ReadsQuery()
   @RequireScope('settings:read')
   async list(@OrgInPath() orgId: OrgId, @Query() query: unknown) {
-    const { longest, total } = await this.queues.waiting(orgId, limitIn(query, { max: 1_000, fallback: 100 }));
+    const parameters = new QueryParameters(query, ['limit']);
+    const limit = parameters.limit(WAITING_PAGE);
+    parameters.throwIfAny();
+    const { longest, total } = await this.queues.waiting(orgId, limit);
     return { data: longest.map(waitingConversationJson), waiting: total };
   }
 }

@@ -3,7 +3,7 @@ import { PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { INTERNAL_ERROR, PROBLEM_TYPES, type ProblemCode } from '../problems/problem-types.js';
 import type { ApiKeyScope } from '#libs/postgres';
 import { IDEMPOTENCY_KEY_PATTERN } from '../idempotency/idempotency-key.js';
-import { objectOf } from '../http/shapes.js';
+import { MAYBE_TEXT, objectOf } from '../http/shapes.js';
 import { ref } from './schemas.js';
 
 /** The parts that differ between operations. */
@@ -69,6 +69,11 @@ export const dataOf = (schema: JsonObject): JsonObject => ({
 });
 
 export const listOf = (name: string): JsonObject => ({ type: 'array', items: ref(name) });
+
+/** JSON of a page of a list, and the cursor of the next one. */
+export const pageOf = (name: string): JsonObject => ({
+  'application/json': { schema: objectOf({ data: listOf(name), next_cursor: MAYBE_TEXT }) },
+});
 
 /** Returns the complete operation of the document. */
 export function operation(method: 'get' | 'post' | 'put' | 'patch' | 'delete', sketch: OperationSketch): JsonObject {

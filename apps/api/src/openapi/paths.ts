@@ -1,7 +1,16 @@
 import { EVENT_TYPES, isFeedFilter, type JsonObject } from '#libs/domain';
+import { AUDIT_LOG_PAGE } from '../audit/list-audit-log.controller.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
+import { DELIVERY_STATUS } from '../deliveries/delivery.presenter.js';
+import { DELIVERIES_PAGE } from '../deliveries/list-deliveries.controller.js';
+import { UNDELIVERED_PAGE } from '../deliveries/list-undelivered.controller.js';
+import { FEED_PAGE } from '../events/feed-query.js';
+import type { PageLimits } from '../http/query-parameters.js';
 import { EVENT_ID, objectOf, UUID } from '../http/shapes.js';
-import { dataOf, listOf, operation } from './operation.js';
+import { ALERTS_PAGE } from '../live-chat/list-alerts.controller.js';
+import { WAITING_PAGE } from '../live-chat/list-waiting-conversations.controller.js';
+import { ORGS_PAGE } from '../orgs/list-orgs.controller.js';
+import { dataOf, listOf, operation, pageOf } from './operation.js';
 import { ref } from './schemas.js';
 
 const ENDPOINTS = 'Webhook endpoints';
@@ -21,6 +30,17 @@ function pathParameter(name: string, description: string): JsonObject {
 
 function queryParameter(name: string, description: string, schema: JsonObject): JsonObject {
   return { name, in: 'query', description, schema };
+}
+
+function limitParameter({ max, fallback }: PageLimits): JsonObject {
+  return queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: max, default: fallback });
+}
+
+function pageParameters(limits: PageLimits): readonly JsonObject[] {
+  return [
+    queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
+    limitParameter(limits),
+  ];
 }
 
 const ENDPOINT = pathParameter('id', 'The id of the endpoint.');
@@ -233,25 +253,13 @@ const deliveries: JsonObject = {
     scope: 'webhooks:read',
     parameters: [
       ENDPOINT,
-      queryParameter('status', 'Only those in this status.', {
-        type: 'string',
-        enum: ['pending', 'delivered', 'failed'],
-      }),
+      queryParameter('status', 'Only those in this status.', DELIVERY_STATUS),
       queryParameter('event', 'Only of this type.', { type: 'string', enum: EVENT_TYPES.filter(isFeedFilter) }),
       queryParameter('since', 'Only from this created_at on.', TIME),
       queryParameter('until', 'Only before this created_at.', TIME),
-      queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
-      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
+      ...pageParameters(DELIVERIES_PAGE),
     ],
-    success: {
-      status: 200,
-      description: 'A page, newest first.',
-      content: {
-        'application/json': {
-          schema: objectOf({ data: listOf('Delivery'), next_cursor: { type: ['string', 'null'] } }),
-        },
-      },
-    },
+    success: { status: 200, description: 'A page, newest first.', content: pageOf('Delivery') },
     errors: ['not_found', 'unknown_event_type'],
   }),
 };
@@ -266,20 +274,8 @@ const undelivered: JsonObject = {
       'the last minute without a delivery are left out, since they may still be sent. A request looks at 5,000 events and ' +
       'reads 8 MiB at most. So a page may be short or empty, and still have a next_cursor.',
     scope: 'webhooks:read',
-    parameters: [
-      ENDPOINT,
-      queryParameter('cursor', 'The next_cursor of the page before.', { type: 'string' }),
-      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
-    ],
-    success: {
-      status: 200,
-      description: 'A page, lowest seq first.',
-      content: {
-        'application/json': {
-          schema: objectOf({ data: listOf('UndeliveredEvent'), next_cursor: { type: ['string', 'null'] } }),
-        },
-      },
-    },
+    parameters: [ENDPOINT, ...pageParameters(UNDELIVERED_PAGE)],
+    success: { status: 200, description: 'A page, lowest seq first.', content: pageOf('UndeliveredEvent') },
     errors: ['not_found'],
   }),
 };
@@ -346,7 +342,7 @@ const feed: JsonObject = {
         type: 'string',
         pattern: CURSOR_NAME_PATTERN.source,
       }),
-      queryParameter('limit', 'Page size.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
+      limitParameter(FEED_PAGE),
       queryParameter('until', 'Events up to this seq.', {
         type: 'integer',
         minimum: 0,
@@ -470,19 +466,8 @@ const auditLog: JsonObject = {
     description:
       'An entry is written together with its change. Replays and recoveries get theirs before anything is sent.',
     scope: 'keys:write',
-    parameters: [
-      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
-      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 250, default: 50 }),
-    ],
-    success: {
-      status: 200,
-      description: 'Newest first.',
-      content: {
-        'application/json': {
-          schema: objectOf({ data: listOf('AuditEntry'), next_cursor: { type: ['string', 'null'] } }),
-        },
-      },
-    },
+    parameters: pageParameters(AUDIT_LOG_PAGE),
+    success: { status: 200, description: 'Newest first.', content: pageOf('AuditEntry') },
   }),
 };
 
@@ -561,10 +546,7 @@ const waitingConversations: JsonObject = {
     tag: LIVE_CHAT,
     summary: 'List the conversations that wait for an agent',
     scope: 'settings:read',
-    parameters: [
-      ORG,
-      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 100 }),
-    ],
+    parameters: [ORG, limitParameter(WAITING_PAGE)],
     success: {
       status: 200,
       description: 'The longest wait first, at most `limit` of them and 4 MiB. `waiting` counts all.',
@@ -584,20 +566,8 @@ const alerts: JsonObject = {
     tag: LIVE_CHAT,
     summary: 'List the unanswered alerts',
     scope: 'settings:read',
-    parameters: [
-      ORG,
-      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
-      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1_000, default: 50 }),
-    ],
-    success: {
-      status: 200,
-      description: 'Newest first, at most `limit` of them and 4 MiB.',
-      content: {
-        'application/json': {
-          schema: objectOf({ data: listOf('Alert'), next_cursor: { type: ['string', 'null'] } }),
-        },
-      },
-    },
+    parameters: [ORG, ...pageParameters(ALERTS_PAGE)],
+    success: { status: 200, description: 'Newest first, at most `limit` of them and 4 MiB.', content: pageOf('Alert') },
     errors: ['not_found'],
   }),
 };
@@ -769,19 +739,8 @@ const orgs: JsonObject = {
     summary: 'List the organizations that have records',
     scope: 'orgs:write',
     isForServices: true,
-    parameters: [
-      queryParameter('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
-      queryParameter('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 100, default: 50 }),
-    ],
-    success: {
-      status: 200,
-      description: 'By id.',
-      content: {
-        'application/json': {
-          schema: objectOf({ data: listOf('ListedOrganization'), next_cursor: { type: ['string', 'null'] } }),
-        },
-      },
-    },
+    parameters: pageParameters(ORGS_PAGE),
+    success: { status: 200, description: 'By id.', content: pageOf('ListedOrganization') },
   }),
 };
 

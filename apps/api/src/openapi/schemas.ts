@@ -1,14 +1,7 @@
-import {
-  AUTH_TYPES,
-  CATALOG,
-  CLIENT_AUTHS,
-  ENVELOPE_SCHEMA,
-  EVENT_TYPES,
-  isIngestable,
-  type JsonObject,
-} from '#libs/domain';
-import { AUDIT_ACTIONS, ORG_KEY_SCOPES, RECOVERY_KINDS, RECOVERY_STATUSES } from '#libs/postgres';
+import { CATALOG, ENVELOPE_SCHEMA, EVENT_TYPES, isIngestable, type JsonObject } from '#libs/domain';
 import { CreateApiKeyDto } from '../api-keys/api-key.dto.js';
+import { API_KEY_SCHEMA } from '../api-keys/api-key.presenter.js';
+import { AUDIT_ENTRY_SCHEMA } from '../audit/audit-entry.presenter.js';
 import { CURSOR_NAME_PATTERN } from '../cursors/cursor-name.js';
 import { MoveCursorDto } from '../cursors/cursor.dto.js';
 import { TestFilterDto } from '../webhooks/test-filter.dto.js';
@@ -17,8 +10,8 @@ import { SignInDto } from '../dashboard/sign-in.dto.js';
 import { DELIVERY_SCHEMA, DELIVERY_STATUS } from '../deliveries/delivery.presenter.js';
 import { UNDELIVERED_SCHEMA } from '../deliveries/undelivered.presenter.js';
 import { RecoverDeliveriesDto } from '../deliveries/recover-deliveries.dto.js';
+import { RECOVERY_SCHEMA } from '../deliveries/recovery.presenter.js';
 import { bodySchema } from '../http/body-schema.js';
-import { absentOrNull } from '../http/member-rules.js';
 import {
   COUNT,
   DELIVERY_ID,
@@ -32,31 +25,13 @@ import {
   UUID,
 } from '../http/shapes.js';
 import { LiveChatSettingsDto, staffAlerts } from '../live-chat/live-chat-settings.dto.js';
+import { ALERT_SCHEMA, WAITING_CONVERSATION_SCHEMA } from '../live-chat/live-chat.presenter.js';
 import { PutOrgDto } from '../orgs/org.dto.js';
 import { CreatePortalSessionDto, OpenPortalSessionDto, PORTAL_SCOPES } from '../portal/portal-session.dto.js';
 import { PROBLEM_TYPES } from '../problems/problem-types.js';
-import {
-  eventOrdering,
-  goneDisables,
-  legacySignature,
-  numberInFlight,
-  previousSequence,
-  ratePerSecond,
-  retryAfterRespect,
-  signatureKinds,
-  urgentTypes,
-} from '../webhooks/delivery-members.js';
 import { RotateSecretDto } from '../webhooks/rotate-secret.dto.js';
-import { ENDPOINT_STATUSES } from '../webhooks/webhook.presenter.js';
-import {
-  endpointDescription,
-  endpointName,
-  endpointUrl,
-  eventFilter,
-  givenSecret,
-  someEventTypes,
-  widgetIds,
-} from '../webhooks/webhook-members.js';
+import { ENDPOINT_STATUSES, WEBHOOK_SCHEMA } from '../webhooks/webhook.presenter.js';
+import { givenSecret } from '../webhooks/webhook-members.js';
 import { CreateWebhookDto, UpdateWebhookDto } from '../webhooks/webhook.dto.js';
 
 /** A reference to a schema of the document. */
@@ -77,73 +52,10 @@ const OVERLAP_END: JsonObject = {
   description: 'Until when the old secret signs, too. Only with an overlap.',
 };
 
-const webhook = {
-  id: ENDPOINT_ID,
-  name: absentOrNull(endpointName).schema,
-  description: absentOrNull(endpointDescription).schema,
-  url: endpointUrl.schema,
-  events: someEventTypes.schema,
-  widget_ids: absentOrNull(widgetIds).schema,
-  filter: absentOrNull(eventFilter).schema,
-  is_active: {
-    type: 'boolean',
-    description: 'Becomes false after `AUTO_DISABLE_AFTER` failed attempts in a row, 20 by default.',
-  },
-  failure_count: { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
-  last_triggered_at: MAYBE_TIMESTAMP,
-  created_at: TIMESTAMP,
-  header_names: {
-    type: 'array',
-    items: { type: 'string' },
-    description: 'The names of the additional headers. Their values are never shown.',
-  },
-  auth_type: { type: ['string', 'null'], enum: [...AUTH_TYPES, null], description: 'The kind of `auth`.' },
-  oauth2: {
-    description: 'The shown members of an `auth` of the type `oauth2`; otherwise null.',
-    oneOf: [
-      objectOf({
-        token_url: { type: 'string' },
-        client_id: { type: 'string' },
-        scope: MAYBE_TEXT,
-        audience: MAYBE_TEXT,
-        client_auth: { type: 'string', enum: CLIENT_AUTHS },
-      }),
-      { type: 'null' },
-    ],
-  },
-  client_certificate: {
-    description: 'What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown.',
-    oneOf: [
-      objectOf({ subject: { type: 'string' }, fingerprint: { type: 'string' }, expires_at: TIMESTAMP }),
-      { type: 'null' },
-    ],
-  },
-  legacy_signature: legacySignature.schema,
-  signatures: signatureKinds.schema,
-  respect_retry_after: retryAfterRespect.schema,
-  disable_on_gone: goneDisables.schema,
-  max_per_second: absentOrNull(ratePerSecond).schema,
-  max_in_flight: absentOrNull(numberInFlight).schema,
-  ordering: { ...eventOrdering.schema, required: ['by', 'batch'] },
-  urgent: absentOrNull(urgentTypes).schema,
-  previous_sequence: previousSequence.schema,
-};
-
 /** The envelope of the feed, with only the event types of the catalog. */
 const envelope: JsonObject = {
   ...ENVELOPE_SCHEMA,
   properties: { ...ENVELOPE_SCHEMA.properties, event: { type: 'string', enum: EVENT_TYPES } },
-};
-
-const apiKey = {
-  id: { type: 'string', pattern: '^gk_[0-9A-HJKMNP-TV-Z]{26}$' },
-  org_id: { type: ['string', 'null'], format: 'uuid' },
-  name: { ...MAYBE_TEXT, description: 'What the key is for, as people call it.' },
-  scopes: { type: 'array', items: { type: 'string', enum: ORG_KEY_SCOPES } },
-  created_at: TIMESTAMP,
-  expires_at: MAYBE_TIMESTAMP,
-  revoked_at: MAYBE_TIMESTAMP,
-  last_used_at: MAYBE_TIMESTAMP,
 };
 
 /** The schema of the payload depends on the event type. Code generators ignore these rules, validators apply them. */
@@ -172,11 +84,6 @@ const newEvent: JsonObject = {
   },
   allOf: PAYLOADS,
 };
-
-const MAYBE_NAMED: JsonObject = {
-  anyOf: [objectOf({ id: { type: 'string' }, name: { type: 'string' } }), { type: 'null' }],
-};
-const CONVERSATION_ID: JsonObject = { type: 'string', maxLength: 255 };
 
 const newOrg = bodySchema(PutOrgDto);
 
@@ -238,35 +145,16 @@ const signingKey: JsonObject = objectOf({
 
 /** `components.schemas` of the document. */
 export const SCHEMAS: JsonObject = {
-  Webhook: objectOf(webhook, 'A registered endpoint.'),
-  WebhookWithSecret: objectOf({ ...webhook, secret: SECRET }),
-  AuditEntry: objectOf({
-    id: UUID,
-    at: TIMESTAMP,
-    action: { type: 'string', enum: AUDIT_ACTIONS },
-    target: { type: 'string', description: 'The id of what was changed.' },
-    actor: {
-      type: 'string',
-      enum: ['api_key', 'dashboard', 'portal', 'operator'],
-      description: 'operator: the command line, or Gapless itself.',
-    },
-    key_id: { ...MAYBE_TEXT, description: 'For the portal, the service key that made the session.' },
-    session: { ...MAYBE_TEXT, description: 'Distinguishes the sessions of a key.' },
-    user_label: { ...MAYBE_TEXT, description: 'The user of the portal.' },
-    address: {
-      ...MAYBE_TEXT,
-      description: 'The address of the caller. It is null for the operator and for service keys.',
-    },
-    request_id: MAYBE_TEXT,
-    details: { type: 'object', additionalProperties: true, description: 'What was changed. It has no secrets.' },
-  }),
+  Webhook: objectOf(WEBHOOK_SCHEMA, 'A registered endpoint.'),
+  WebhookWithSecret: objectOf({ ...WEBHOOK_SCHEMA, secret: SECRET }),
+  AuditEntry: objectOf(AUDIT_ENTRY_SCHEMA),
   SecretRotation: bodySchema(RotateSecretDto),
   WebhookWithNewSecret: {
-    ...objectOf({ ...webhook, secret: SECRET }),
-    properties: { ...webhook, secret: SECRET, previous_secret_expires_at: OVERLAP_END },
+    ...objectOf({ ...WEBHOOK_SCHEMA, secret: SECRET }),
+    properties: { ...WEBHOOK_SCHEMA, secret: SECRET, previous_secret_expires_at: OVERLAP_END },
   },
   WebhookWithHealth: objectOf({
-    ...webhook,
+    ...WEBHOOK_SCHEMA,
     health: objectOf({
       ...endpointHealth,
       delivered_24h: { ...COUNT, description: 'Attempts that succeeded, among the latest 100,000.' },
@@ -378,29 +266,7 @@ export const SCHEMAS: JsonObject = {
     matched: COUNT,
     scheduled: COUNT,
   }),
-  RecoveryProgress: objectOf(
-    {
-      id: { type: 'string', pattern: '^rec_[0-9A-HJKMNP-TV-Z]{26}$' },
-      webhook_id: { type: 'string' },
-      status: {
-        type: 'string',
-        enum: [...RECOVERY_STATUSES],
-        description: 'done: everything is scheduled. failed: see error. stopped: by DELETE.',
-      },
-      kinds: { type: 'array', items: { type: 'string', enum: [...RECOVERY_KINDS] } },
-      since_seq: { type: ['integer', 'null'] },
-      since: MAYBE_TIMESTAMP,
-      until: MAYBE_TIMESTAMP,
-      looked_through_seq: { ...COUNT, description: 'Every event up to this seq was looked at.' },
-      through_seq: { ...COUNT, description: 'The newest event when the recovery began. Later ones are no part of it.' },
-      matched: COUNT,
-      scheduled: COUNT,
-      error: { type: ['string', 'null'], description: 'endpoint_inactive or unavailable, if it failed.' },
-      created_at: TIMESTAMP,
-      ended_at: MAYBE_TIMESTAMP,
-    },
-    'A recovery, and how far it is.',
-  ),
+  RecoveryProgress: objectOf(RECOVERY_SCHEMA, 'A recovery, and how far it is.'),
   Envelope: envelope,
   NewEvent: newEvent,
   Cursor: objectOf(
@@ -479,9 +345,9 @@ export const SCHEMAS: JsonObject = {
     schema: { type: 'object', description: 'JSON Schema 2020-12 of data.' },
     example: { type: 'object' },
   }),
-  ApiKey: objectOf(apiKey),
+  ApiKey: objectOf(API_KEY_SCHEMA),
   ApiKeyWithSecret: objectOf({
-    ...apiKey,
+    ...API_KEY_SCHEMA,
     key: { type: 'string', description: 'The key. Shown only in this response.' },
   }),
   NewApiKey: bodySchema(CreateApiKeyDto),
@@ -490,32 +356,8 @@ export const SCHEMAS: JsonObject = {
     staff_alerts: objectOf(propertiesOf(staffAlerts.schema)),
   }),
   NewLiveChatSettings: newLiveChatSettings,
-  WaitingConversation: objectOf({
-    conversation_id: CONVERSATION_ID,
-    subject: { type: 'string' },
-    visitor_name: MAYBE_TEXT,
-    widget: MAYBE_NAMED,
-    department: MAYBE_NAMED,
-    url: { type: 'string', description: 'Deep link into the agent dashboard.' },
-    waiting_since: TIMESTAMP,
-    stage: { type: 'integer', enum: [0, 1, 2], description: 'The highest threshold with an alert. 0: none.' },
-  }),
-  Alert: objectOf({
-    alert_id: { type: 'string', pattern: '^alr_[0-9A-HJKMNP-TV-Z]{26}$' },
-    conversation_id: CONVERSATION_ID,
-    subject: { type: 'string' },
-    visitor_name: MAYBE_TEXT,
-    url: { type: 'string', description: 'The conversation in the agent dashboard.' },
-    stage: { type: 'integer', enum: [1, 2] },
-    event_id: { ...EVENT_ID, description: 'The id of the conversation.queued or conversation.queued.escalated event.' },
-    raised_at: TIMESTAMP,
-    cleared_at: { ...MAYBE_TIMESTAMP, description: 'When the wait ended. null while it lasts.' },
-    cleared_by: {
-      type: ['string', 'null'],
-      enum: ['picked_up', 'abandoned', 'completed', 'handed_off', null],
-      description: 'What ended the wait. handed_off: the conversation entered the queue again.',
-    },
-  }),
+  WaitingConversation: objectOf(WAITING_CONVERSATION_SCHEMA),
+  Alert: objectOf(ALERT_SCHEMA),
   FoundConversation: objectOf({
     waiting: {
       anyOf: [ref('WaitingConversation'), { type: 'null' }],
@@ -526,8 +368,8 @@ export const SCHEMAS: JsonObject = {
   Session: objectOf(
     {
       org_id: UUID,
-      key_id: apiKey.id,
-      scopes: apiKey.scopes,
+      key_id: API_KEY_SCHEMA['id'],
+      scopes: API_KEY_SCHEMA['scopes'],
       expires_at: { ...TIMESTAMP, description: 'After 12 hours, or when the key expires.' },
       csrf_token: { type: 'string', description: 'Send it as X-CSRF-Token with every request that changes something.' },
       live_chat_alerts: { type: 'boolean', description: 'Whether the operations of live-chat alerts are served here.' },

@@ -1,4 +1,4 @@
-import { parseWidgetId, type JsonObject } from '#libs/domain';
+import type { JsonObject } from '#libs/domain';
 import { Checked, type MemberRule } from '../http/checked.decorator.js';
 import {
   absentOrNull,
@@ -10,6 +10,8 @@ import {
   problem,
   required,
 } from '../http/member-rules.js';
+import { memberPointer } from '../http/validation-error.js';
+import { aWidgetId } from '../webhooks/webhook-members.js';
 
 const MAX_WIDGETS = 1_000;
 const MAX_METADATA = 50;
@@ -17,11 +19,6 @@ const MAX_METADATA_NAME = 40;
 const MAX_METADATA_TEXT = 500;
 
 const orgName = aNameOf(120);
-
-const aWidgetId: MemberRule = {
-  schema: { type: 'string', format: 'uuid' },
-  check: (value) => (parseWidgetId(value) === undefined ? [problem('invalid_format', 'must be a UUID')] : []),
-};
 
 const widgets = anArrayOf(anObjectOf({ id: required(aWidgetId), name: required(orgName) }), {
   maxItems: MAX_WIDGETS,
@@ -61,16 +58,10 @@ const someMetadata: MemberRule = {
     if (entries.length > MAX_METADATA) return [problem('out_of_range', `must have at most ${MAX_METADATA} members`)];
     return entries.flatMap(([name, text]) => [
       ...metadataName.check(name).map((one) => ({ ...one, detail: `a name ${one.detail}` })),
-      ...metadataText.check(text).map((one) => ({ ...one, pointer: `/${pointerPart(name)}` })),
+      ...metadataText.check(text).map((one) => ({ ...one, pointer: memberPointer(name).slice(1) })),
     ]);
   },
 };
-
-/** A part of a JSON Pointer. Lone surrogates have no UTF-8 form. */
-function pointerPart(name: string): string {
-  const wellFormed = name.slice(0, MAX_METADATA_NAME).replaceAll(/\p{Surrogate}/gu, '\ufffd');
-  return encodeURIComponent(wellFormed.replaceAll('~', '~0').replaceAll('/', '~1'));
-}
 
 /** The body of `PUT /internal/orgs/:orgId`. */
 export class PutOrgDto {

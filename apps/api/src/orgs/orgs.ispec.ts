@@ -175,6 +175,7 @@ describe('the record of an organization', () => {
     ],
     [{ name: 'a', widgets: Array.from({ length: 1_001 }, () => ({ id: aWidgetId(), name: 'a' })) }, '#/widgets'],
     [{ name: 'a', metadata: { a: 1 } }, '#/metadata/a'],
+    [{ name: 'a', metadata: { 'a/b~c': 1 } }, '#/metadata/a~1b~0c'],
     [{ name: 'a', metadata: { a: 'x'.repeat(501) } }, '#/metadata/a'],
     [{ name: 'a', metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`m${i}`, ''])) }, '#/metadata'],
     [{ name: 'a', plan: 'pro' }, '#/plan'],

@@ -1,7 +1,8 @@
 import { Controller, Delete, HttpCode, Inject, Param } from '@nestjs/common';
-import { GaplessError, parseApiKeyId, type Clock, type OrgId } from '#libs/domain';
+import type { ApiKeyId, Clock, OrgId } from '#libs/domain';
 import { ApiKeyRecords, type AuditActor } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
+import { ApiKeyIdPipe, noSuchApiKey } from '../api-keys/api-key-id.pipe.js';
 import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ManagedOrg } from './service-key.decorator.js';
@@ -17,9 +18,11 @@ export class RevokeOrgApiKeyController {
   @Delete()
   @HttpCode(204)
   @RequireScope('keys:write')
-  async revoke(@ManagedOrg() orgId: OrgId, @Param('id') idText: string, @Actor() actor: AuditActor): Promise<void> {
-    const id = parseApiKeyId(idText);
-    const revoked = id !== undefined && (await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId));
-    if (!revoked) throw new GaplessError('not_found', 'There is no such key.');
+  async revoke(
+    @ManagedOrg() orgId: OrgId,
+    @Param('id', ApiKeyIdPipe) id: ApiKeyId,
+    @Actor() actor: AuditActor,
+  ): Promise<void> {
+    if (!(await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId))) throw noSuchApiKey();
   }
 }

@@ -10,6 +10,7 @@ import {
   SIGNATURE_KINDS,
   type EndpointAuth,
   type JsonObject,
+  type OrderedBy,
 } from '#libs/domain';
 import type { MemberRule } from '../http/checked.decorator.js';
 import { memberPointer } from '../http/validation-error.js';
@@ -209,32 +210,19 @@ export const previousSequence = described(aBoolean, {
     'Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false.',
 });
 
-const orderedBy = oneOf(ORDERINGS);
-const batchSize = anIntegerOf(1, MAX_BATCH);
-const ORDERING_MEMBERS = ['by', 'batch'];
-
-/** Puts the pointers of a member's problems under its name. */
-function under(name: string, problems: ReturnType<MemberRule['check']>): ReturnType<MemberRule['check']> {
-  return problems.map((found) => ({ ...found, pointer: `/${name}` }));
-}
+const ordering = anObjectOf({
+  by: required(oneOf(ORDERINGS)),
+  batch: absentOr(described(anIntegerOf(1, MAX_BATCH), { default: 1 })),
+});
 
 export const eventOrdering = described(
   {
-    schema: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['by'],
-      properties: { by: orderedBy.schema, batch: { ...batchSize.schema, default: 1 } },
-    },
-    check: (ordering) => {
-      if (!isObject(ordering)) return [problem('wrong_type', 'must be an object')];
-      const { by, batch = 1 } = ordering;
-      if (Object.keys(ordering).some((name) => !ORDERING_MEMBERS.includes(name))) {
-        return [problem('unknown_member', 'may hold by and batch alone')];
-      }
-      const found = [...under('by', orderedBy.check(by)), ...under('batch', batchSize.check(batch))];
-      if (found.length > 0 || by !== 'none' || batch === 1) return found;
-      return [problem('not_allowed', 'must be 1 without an order', '/batch')];
+    schema: ordering.schema,
+    check: (value) => {
+      const found = ordering.check(value);
+      if (found.length > 0) return found;
+      const { by, batch = 1 } = value as { readonly by: OrderedBy; readonly batch?: number };
+      return by !== 'none' || batch === 1 ? [] : [problem('not_allowed', 'must be 1 without an order', '/batch')];
     },
   },
   {

@@ -1,5 +1,5 @@
-import type { PipeTransform } from '@nestjs/common';
-import { GaplessError, parseEndpointId, type EndpointId } from '#libs/domain';
+import { GaplessError, parseEndpointId } from '#libs/domain';
+import { idPipe } from '../http/id-pipe.js';
 
 /** The same error for an id that is unknown, malformed, or of another org (contract 8). */
 export function noSuchEndpoint(): GaplessError {
@@ -7,11 +7,4 @@ export function noSuchEndpoint(): GaplessError {
 }
 
 /** Reads the `:id` of an endpoint's path. */
-export class EndpointIdPipe implements PipeTransform<unknown, EndpointId> {
-  /** @throws GaplessError `not_found` */
-  transform(value: unknown): EndpointId {
-    const id = parseEndpointId(value);
-    if (id === undefined) throw noSuchEndpoint();
-    return id;
-  }
-}
+export const EndpointIdPipe = idPipe(parseEndpointId, noSuchEndpoint);

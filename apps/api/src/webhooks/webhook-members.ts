@@ -66,7 +66,7 @@ export const someEventTypes = described(eventTypes({ minItems: 1 }), {
   description: 'The event types that the endpoint subscribes to.',
 });
 
-const aWidgetId: MemberRule = {
+export const aWidgetId: MemberRule = {
   schema: { type: 'string', format: 'uuid' },
   check: (id) => {
     if (typeof id !== 'string') return [problem('wrong_type', 'must be a string')];

@@ -54,6 +54,8 @@ describe('the body that registers an endpoint', () => {
     [{ widget_ids: Array.from({ length: 1_001 }, () => WIDGET) }, '#/widget_ids', 'out_of_range'],
     [{ urgent: 'ticket.created' }, '#/urgent', 'wrong_type'],
     [{ urgent: ['ticket.created', 'ticket.created'] }, '#/urgent/1', 'not_allowed'],
+    [{ ordering: {} }, '#/ordering/by', 'required'],
+    [{ ordering: { by: 'none', batch: 2 } }, '#/ordering/batch', 'not_allowed'],
     [{ is_active: false }, '#/is_active', 'unknown_member'],
   ])('is refused with %p', (change, pointer, code) => {
     expect(refusal({ ...MINIMAL, ...change })).toMatchObject({

@@ -43,127 +43,85 @@ export interface OrderingJson {
   readonly batch?: number;
 }
 
+/** The members that both bodies of an endpoint have. */
+class EndpointMembersDto {
+  @Checked(absentOrNull(endpointName))
+  readonly name?: string | null;
+
+  @Checked(absentOrNull(endpointDescription))
+  readonly description?: string | null;
+
+  @Checked(absentOrNull(widgetIds))
+  readonly widget_ids?: readonly string[] | null;
+
+  @Checked(absentOrNull(eventFilter))
+  readonly filter?: string | null;
+
+  @Checked(absentOrNull(endpointAuth))
+  readonly auth?: EndpointAuth | null;
+
+  @Checked(absentOrNull(clientCertificate))
+  readonly client_certificate?: ClientCertificate | null;
+
+  @Checked(absentOr(legacySignature))
+  readonly legacy_signature?: boolean;
+
+  @Checked(absentOr(signatureKinds))
+  readonly signatures?: readonly SignatureKind[];
+
+  @Checked(absentOr(retryAfterRespect))
+  readonly respect_retry_after?: boolean;
+
+  @Checked(absentOr(goneDisables))
+  readonly disable_on_gone?: boolean;
+
+  @Checked(absentOrNull(ratePerSecond))
+  readonly max_per_second?: number | null;
+
+  @Checked(absentOrNull(numberInFlight))
+  readonly max_in_flight?: number | null;
+
+  @Checked(absentOr(eventOrdering))
+  readonly ordering?: OrderingJson;
+
+  @Checked(absentOrNull(urgentTypes))
+  readonly urgent?: readonly string[] | null;
+
+  @Checked(absentOr(previousSequence))
+  readonly previous_sequence?: boolean;
+}
+
 /** The body of `POST /external/webhooks` (contract 5.1). */
-export class CreateWebhookDto {
+export class CreateWebhookDto extends EndpointMembersDto {
   @Checked(required(endpointUrl))
   readonly url!: string;
 
   @Checked(required(someEventTypes))
   readonly events!: readonly string[];
 
-  @Checked(absentOrNull(endpointName))
-  readonly name?: string | null;
-
-  @Checked(absentOrNull(endpointDescription))
-  readonly description?: string | null;
-
-  @Checked(absentOrNull(widgetIds))
-  readonly widget_ids?: readonly string[] | null;
-
-  @Checked(absentOrNull(eventFilter))
-  readonly filter?: string | null;
+  @Checked(absentOr(givenSecret))
+  readonly secret?: string;
 
   @Checked(absentOrNull(newHeaders))
   readonly headers?: Readonly<Record<string, string>> | null;
-
-  @Checked(absentOrNull(endpointAuth))
-  readonly auth?: EndpointAuth | null;
-
-  @Checked(absentOrNull(clientCertificate))
-  readonly client_certificate?: ClientCertificate | null;
-
-  @Checked(absentOr(legacySignature))
-  readonly legacy_signature?: boolean;
-
-  @Checked(absentOr(signatureKinds))
-  readonly signatures?: readonly SignatureKind[];
-
-  @Checked(absentOr(retryAfterRespect))
-  readonly respect_retry_after?: boolean;
-
-  @Checked(absentOr(goneDisables))
-  readonly disable_on_gone?: boolean;
-
-  @Checked(absentOrNull(ratePerSecond))
-  readonly max_per_second?: number | null;
-
-  @Checked(absentOrNull(numberInFlight))
-  readonly max_in_flight?: number | null;
-
-  @Checked(absentOr(eventOrdering))
-  readonly ordering?: OrderingJson;
-
-  @Checked(absentOrNull(urgentTypes))
-  readonly urgent?: readonly string[] | null;
-
-  @Checked(absentOr(previousSequence))
-  readonly previous_sequence?: boolean;
-
-  @Checked(absentOr(givenSecret))
-  readonly secret?: string;
 }
 
 /**
  * The body of `PATCH /external/webhooks/:id` (contract 5.1). Absent members stay as they are; null clears a member that
  * allows it.
  */
-export class UpdateWebhookDto {
+export class UpdateWebhookDto extends EndpointMembersDto {
   @Checked(absentOr(endpointUrl))
   readonly url?: string;
 
   @Checked(absentOr(someEventTypes))
   readonly events?: readonly string[];
 
-  @Checked(absentOrNull(endpointName))
-  readonly name?: string | null;
-
-  @Checked(absentOrNull(endpointDescription))
-  readonly description?: string | null;
-
-  @Checked(absentOrNull(widgetIds))
-  readonly widget_ids?: readonly string[] | null;
-
-  @Checked(absentOrNull(eventFilter))
-  readonly filter?: string | null;
-
   @Checked(absentOr(activity))
   readonly is_active?: boolean;
 
   @Checked(absentOrNull(changedHeaders))
   readonly headers?: Readonly<Record<string, string | null>> | null;
-
-  @Checked(absentOrNull(endpointAuth))
-  readonly auth?: EndpointAuth | null;
-
-  @Checked(absentOrNull(clientCertificate))
-  readonly client_certificate?: ClientCertificate | null;
-
-  @Checked(absentOr(legacySignature))
-  readonly legacy_signature?: boolean;
-
-  @Checked(absentOr(signatureKinds))
-  readonly signatures?: readonly SignatureKind[];
-
-  @Checked(absentOr(retryAfterRespect))
-  readonly respect_retry_after?: boolean;
-
-  @Checked(absentOr(goneDisables))
-  readonly disable_on_gone?: boolean;
-
-  @Checked(absentOrNull(ratePerSecond))
-  readonly max_per_second?: number | null;
-
-  @Checked(absentOrNull(numberInFlight))
-  readonly max_in_flight?: number | null;
-
-  @Checked(absentOr(eventOrdering))
-  readonly ordering?: OrderingJson;
-
-  @Checked(absentOrNull(urgentTypes))
-  readonly urgent?: readonly string[] | null;
-
-  @Checked(absentOr(previousSequence))
-  readonly previous_sequence?: boolean;
 }
 
 /** Returns the members that concern delivery, if there are any. */

@@ -1,63 +1,106 @@
-import type { EndpointAuth, ShownCertificate, ShownOAuth2 } from '#libs/domain';
+import { AUTH_TYPES, CLIENT_AUTHS } from '#libs/domain';
 import type { EndpointHealthRecord, EndpointRecord, RecentDeliveries } from '#libs/postgres';
+import { absentOrNull } from '../http/member-rules.js';
+import { COUNT, ENDPOINT_ID, MAYBE_TEXT, MAYBE_TIMESTAMP, objectOf, TIMESTAMP } from '../http/shapes.js';
+import { presenter, schemasOf, type ShownMembers } from '../http/shown-members.js';
+import {
+  eventOrdering,
+  goneDisables,
+  legacySignature,
+  numberInFlight,
+  previousSequence,
+  ratePerSecond,
+  retryAfterRespect,
+  signatureKinds,
+  urgentTypes,
+} from './delivery-members.js';
+import {
+  endpointDescription,
+  endpointName,
+  endpointUrl,
+  eventFilter,
+  someEventTypes,
+  widgetIds,
+} from './webhook-members.js';
 
 /** An endpoint as contract 3.1 shows it; members without a value are null. */
-export interface WebhookJson {
-  readonly id: string;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly widget_ids: readonly string[] | null;
-  readonly filter: string | null;
-  readonly is_active: boolean;
-  readonly failure_count: number;
-  readonly last_triggered_at: string | null;
-  readonly created_at: string;
-  readonly header_names: readonly string[];
-  readonly auth_type: EndpointAuth['type'] | null;
-  readonly oauth2: ShownOAuth2 | null;
-  readonly client_certificate: ShownCertificate | null;
-  readonly legacy_signature: boolean;
-  readonly signatures: readonly string[];
-  readonly respect_retry_after: boolean;
-  readonly disable_on_gone: boolean;
-  readonly max_per_second: number | null;
-  readonly max_in_flight: number | null;
-  readonly ordering: { readonly by: string; readonly batch: number };
-  readonly urgent: readonly string[] | null;
-  readonly previous_sequence: boolean;
-}
+const MEMBERS = {
+  id: [ENDPOINT_ID, ({ id }) => id],
+  name: [absentOrNull(endpointName).schema, ({ name }) => name],
+  description: [absentOrNull(endpointDescription).schema, ({ description }) => description],
+  url: [endpointUrl.schema, ({ url }) => url],
+  events: [someEventTypes.schema, ({ events }) => events],
+  widget_ids: [absentOrNull(widgetIds).schema, (endpoint) => endpoint.widgetIds],
+  filter: [absentOrNull(eventFilter).schema, ({ filter }) => filter],
+  is_active: [
+    {
+      type: 'boolean',
+      description: 'Becomes false after `AUTO_DISABLE_AFTER` failed attempts in a row, 20 by default.',
+    },
+    ({ isActive }) => isActive,
+  ],
+  failure_count: [
+    { ...COUNT, description: 'Failed attempts in a row, over all deliveries. A success resets it to 0.' },
+    ({ failureCount }) => failureCount,
+  ],
+  last_triggered_at: [MAYBE_TIMESTAMP, ({ lastTriggeredAt }) => isoTime(lastTriggeredAt)],
+  created_at: [TIMESTAMP, ({ createdAt }) => createdAt.toISOString()],
+  header_names: [
+    {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'The names of the additional headers. Their values are never shown.',
+    },
+    ({ shownHeaders }) => shownHeaders?.names ?? [],
+  ],
+  auth_type: [
+    { type: ['string', 'null'], enum: [...AUTH_TYPES, null], description: 'The kind of `auth`.' },
+    ({ shownHeaders }) => shownHeaders?.auth ?? null,
+  ],
+  oauth2: [
+    {
+      description: 'The shown members of an `auth` of the type `oauth2`; otherwise null.',
+      oneOf: [
+        objectOf({
+          token_url: { type: 'string' },
+          client_id: { type: 'string' },
+          scope: MAYBE_TEXT,
+          audience: MAYBE_TEXT,
+          client_auth: { type: 'string', enum: CLIENT_AUTHS },
+        }),
+        { type: 'null' },
+      ],
+    },
+    ({ shownHeaders }) => shownHeaders?.oauth2 ?? null,
+  ],
+  client_certificate: [
+    {
+      description: 'What pushes present in the TLS handshake. The fingerprint is SHA-256; the key is never shown.',
+      oneOf: [
+        objectOf({ subject: { type: 'string' }, fingerprint: { type: 'string' }, expires_at: TIMESTAMP }),
+        { type: 'null' },
+      ],
+    },
+    ({ shownHeaders }) => shownHeaders?.certificate ?? null,
+  ],
+  legacy_signature: [legacySignature.schema, ({ settings }) => settings.legacySignature],
+  signatures: [signatureKinds.schema, ({ settings }) => settings.signatures],
+  respect_retry_after: [retryAfterRespect.schema, ({ settings }) => settings.respectRetryAfter],
+  disable_on_gone: [goneDisables.schema, ({ settings }) => settings.disableOnGone],
+  max_per_second: [absentOrNull(ratePerSecond).schema, ({ settings }) => settings.maxPerSecond],
+  max_in_flight: [absentOrNull(numberInFlight).schema, ({ settings }) => settings.maxInFlight],
+  ordering: [
+    { ...eventOrdering.schema, required: ['by', 'batch'] },
+    ({ settings: { ordering } }) => ({ by: ordering.by, batch: ordering.batch }),
+  ],
+  urgent: [absentOrNull(urgentTypes).schema, ({ settings }) => settings.urgent],
+  previous_sequence: [previousSequence.schema, ({ settings }) => settings.previousSequence],
+} as const satisfies ShownMembers<EndpointRecord>;
 
-export function webhookJson(endpoint: EndpointRecord): WebhookJson {
-  const { settings, shownHeaders } = endpoint;
-  return {
-    id: endpoint.id,
-    name: endpoint.name,
-    description: endpoint.description,
-    url: endpoint.url,
-    events: endpoint.events,
-    widget_ids: endpoint.widgetIds,
-    filter: endpoint.filter,
-    is_active: endpoint.isActive,
-    failure_count: endpoint.failureCount,
-    last_triggered_at: isoTime(endpoint.lastTriggeredAt),
-    created_at: endpoint.createdAt.toISOString(),
-    header_names: shownHeaders?.names ?? [],
-    auth_type: shownHeaders?.auth ?? null,
-    oauth2: shownHeaders?.oauth2 ?? null,
-    client_certificate: shownHeaders?.certificate ?? null,
-    legacy_signature: settings.legacySignature,
-    signatures: settings.signatures,
-    respect_retry_after: settings.respectRetryAfter,
-    disable_on_gone: settings.disableOnGone,
-    max_per_second: settings.maxPerSecond,
-    max_in_flight: settings.maxInFlight,
-    ordering: { by: settings.ordering.by, batch: settings.ordering.batch },
-    urgent: settings.urgent,
-    previous_sequence: settings.previousSequence,
-  };
-}
+export const webhookJson = presenter<EndpointRecord, typeof MEMBERS>(MEMBERS);
+
+/** The JSON Schemas of its members. */
+export const WEBHOOK_SCHEMA = schemasOf<EndpointRecord>(MEMBERS);
 
 /** An endpoint with its new secret. Only the response that creates the secret holds it. */
 export function webhookWithSecretJson(endpoint: EndpointRecord, secret: string) {

@@ -2360,6 +2360,12 @@ export interface components {
             url: string;
             /** @description The event types that the endpoint subscribes to. */
             events: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
+            /** @description The signing secret, if receivers have one already: whsec_ and the base64 of 24 to 64 random bytes. Left out: Gapless makes one. */
+            secret?: string;
+            /** @description Headers to send with each push, at most 20. Values are stored encrypted and never shown. Names that Gapless or the connection sets are refused. */
+            headers?: {
+                [key: string]: string;
+            } | null;
             /** @description A label for operators. */
             name?: string | null;
             /** @description What the endpoint is for. */
@@ -2368,10 +2374,6 @@ export interface components {
             widget_ids?: string[] | null;
             /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
             filter?: string | null;
-            /** @description Headers to send with each push, at most 20. Values are stored encrypted and never shown. Names that Gapless or the connection sets are refused. */
-            headers?: {
-                [key: string]: string;
-            } | null;
             /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
@@ -2427,8 +2429,6 @@ export interface components {
             urgent?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[] | null;
             /** @description Whether pushes have `X-Service-Previous-Sequence`: the seq of the event before this one that was for the endpoint. Default false. */
             previous_sequence?: boolean;
-            /** @description The signing secret, if receivers have one already: whsec_ and the base64 of 24 to 64 random bytes. Left out: Gapless makes one. */
-            secret?: string;
         };
         WebhookChange: {
             /**
@@ -2438,6 +2438,12 @@ export interface components {
             url?: string;
             /** @description The event types that the endpoint subscribes to. */
             events?: ("conversation.created" | "conversation.queued" | "conversation.queued.escalated" | "conversation.picked_up" | "conversation.abandoned" | "conversation.handed_off" | "conversation.transferred" | "conversation.completed" | "ticket.created" | "ticket.updated" | "ticket.status_changed" | "ticket.assigned" | "ticket.unassigned" | "ticket.sla_breach" | "ticket.department_changed" | "ticket.reopened" | "ticket.reply" | "ticket.reply_edited" | "ticket.customer_reply" | "lead.created" | "lead.captured" | "visitor.identified" | "call_request.created" | "call_request.updated" | "call_request.completed" | "verification.created" | "verification.processing" | "verification.completed" | "verification.approved" | "verification.rejected" | "verification.manual_review" | "verification.expired" | "fraud.flagged" | "help_center.created" | "help_center.updated" | "help_center.deleted" | "help_collection.created" | "help_collection.updated" | "help_collection.deleted" | "help_collection.reordered" | "help_category.created" | "help_category.updated" | "help_category.deleted" | "help_category.reordered" | "help_article.created" | "help_article.updated" | "help_article.deleted" | "help_article.published" | "help_article.reordered" | "endpoint.failing" | "endpoint.disabled" | "endpoint.enabled" | "delivery.exhausted")[];
+            /** @description true enables the endpoint again, with failure_count 0. */
+            is_active?: boolean;
+            /** @description Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
             /** @description A label for operators. */
             name?: string | null;
             /** @description What the endpoint is for. */
@@ -2446,12 +2452,6 @@ export interface components {
             widget_ids?: string[] | null;
             /** @description An expression in CEL over the event, such as `event.data.priority == "urgent"`. Events for which it is false are not pushed. null: no filter. */
             filter?: string | null;
-            /** @description true enables the endpoint again, with failure_count 0. */
-            is_active?: boolean;
-            /** @description Headers to add or replace; null removes one. null in place of the object removes all. Headers that are not named stay. */
-            headers?: {
-                [key: string]: string | null;
-            } | null;
             /** @description Sends an Authorization header with each push. Stored encrypted and never shown; a user name has no colon. `oauth2` sends a token that is fetched from `token_url` by the client credentials grant. */
             auth?: {
                 /** @constant */
@@ -5174,9 +5174,9 @@ export interface operations {
     listUndelivered: {
         parameters: {
             query?: {
-                /** @description The next_cursor of the page before. */
+                /** @description The `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
             };
             header?: never;
@@ -5294,9 +5294,9 @@ export interface operations {
                 since?: string;
                 /** @description Only before this created_at. */
                 until?: string;
-                /** @description The next_cursor of the page before. */
+                /** @description The `next_cursor` of the page before. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
             };
             header?: never;
@@ -5816,7 +5816,7 @@ export interface operations {
                 since?: number;
                 /** @description Begin after the position of this cursor. Not together with since. */
                 cursor?: string;
-                /** @description Page size. */
+                /** @description How many at most. */
                 limit?: number;
                 /** @description Events up to this seq. */
                 until?: number;
