@@ -54,6 +54,5 @@ function isStray(error: unknown): error is ApiError {
 }
 
 function outageOf({ status, code, detail, problems }: ApiError): ApiError {
-  const text = detail === '' ? 'the answer is not from Gapless: is there a proxy in between?' : detail;
-  return new ApiError('unavailable', status, code, text, problems);
+  return new ApiError('unavailable', status, code, detail, problems);
 }
