@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
-import { ApiError, apiErrorOf } from './api-error.js';
+import { ApiError, apiErrorOf, outageOf } from './api-error.js';
 import { backOffMs, randomFraction } from './back-off.js';
 import { apiUrlOf } from './api-url.js';
 import { retryAfterMs } from './retry-after.js';
@@ -31,6 +31,8 @@ export interface ApiRequest {
   readonly waitMs?: number;
   /** Returns the error of a 2xx answer that does not count. If it is `unavailable`, the request is retried. */
   readonly check?: (answer: ApiAnswer) => ApiError | undefined;
+  /** Whether a refusal is an outage, so that the request is retried. By default, none is. */
+  readonly isOutage?: (refusal: ApiError) => boolean;
   /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
@@ -108,7 +110,9 @@ export class ApiClient {
       return error === undefined ? { kind: 'answered', answer: received } : { kind: 'failed', error };
     }
     const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
-    return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
+    const error = apiErrorOf(status, data, waitMs);
+    const isOutage = error.kind === 'refused' && request.isOutage?.(error) === true;
+    return { kind: 'failed', error: isOutage ? outageOf(error) : error };
   }
 
   #send(request: ApiRequest): Promise<AxiosResponse<unknown>> {

@@ -59,3 +59,13 @@ export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number)
     { retryAfterMs },
   );
 }
+
+/** Whether the error is a refusal that is not from Gapless, whose refusals all have a code. */
+export function isStray(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.kind === 'refused' && error.code === 'unknown';
+}
+
+/** Returns the refusal as an outage, which a retry may end. */
+export function outageOf({ status, code, detail, problems, retryAfterMs }: ApiError): ApiError {
+  return new ApiError('unavailable', status, code, detail, problems, { retryAfterMs });
+}

@@ -127,13 +127,32 @@ describe('a producer over HTTP', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('sends an event again with the same id when a proxy answers in place of Gapless', async () => {
-    answers = [{ status: 200, body: '<html>' }];
-    const failures: unknown[] = [];
-    const onRetry = (error: unknown) => void failures.push(error);
-    const ids = await new Producer(sinkWith({ onRetry })).emit(anEvent(1));
-    expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids]);
-    expect(failures).toMatchObject([{ kind: 'unavailable', status: 200 }]);
+  it.each([200, 302, 403, 404, 422])(
+    'sends an event again with the same id when a proxy answers %i in place of Gapless',
+    async (status) => {
+      answers = [{ status, body: '<html>' }];
+      const failures: unknown[] = [];
+      const onRetry = (error: unknown) => void failures.push(error);
+      const ids = await new Producer(sinkWith({ onRetry })).emit(anEvent(1));
+      expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids]);
+      expect(failures).toMatchObject([{ kind: 'unavailable', status }]);
+    },
+  );
+
+  it('says what to check when something else still answers after the retries', async () => {
+    const page = { status: 404, body: '<html>' };
+    answers = [page, page];
+    await expect(sink.send(READY, { retries: 1 })).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^404 unknown the answer is not from Gapless: check the base url/) as unknown,
+    });
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each([301, 308, 413])('does not insist when a proxy answers %i, which stays the same', async (status) => {
+    answers = [{ status, body: '<html>' }];
+    await expect(sink.send(READY)).rejects.toMatchObject({ kind: 'refused', status, code: 'unknown' });
+    expect(requests).toHaveLength(1);
   });
 
   it('shows neither the key nor the events in the error of a request that fails', async () => {

@@ -146,11 +146,29 @@ describe('the outbox', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('keeps what another server at the base URL has answered with a page', async () => {
+  it.each([200, 301, 403, 404, 422])('keeps what another server has answered with a page and %i', async (status) => {
     await change(anOrgId(), 1);
-    const baseUrl = await aServer((_request, response) => response.end('<html>'));
+    const baseUrl = await aServer((_request, response) => response.writeHead(status).end('<html>'));
     await expect(aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).rejects.toThrow(/base url/);
     expect(await waiting()).toBe(1);
+    expect(refused).toEqual([]);
+  });
+
+  it('sends fewer events at once when a proxy finds the request too large', async () => {
+    for (const n of [1, 2]) await change(anOrgId(), n);
+    const baseUrl = await aServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (chunk: string) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const { events } = JSON.parse(body) as { events: { id: string }[] };
+        if (events.length > 1) response.writeHead(413).end('<html>');
+        else response.writeHead(202, { 'content-type': 'application/json' }).end(JSON.stringify({ data: events }));
+      });
+    });
+    expect(await aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).toBe(2);
+    expect(await waiting()).toBe(0);
     expect(refused).toEqual([]);
   });
 
