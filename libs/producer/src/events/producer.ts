@@ -9,8 +9,8 @@ export class Producer {
   /**
    * Emits events, in the order given. Resolves with their ids once the brokers have acknowledged them.
    * @throws InvalidEventError before anything is sent
-   * @throws any error of the sink; some events may be accepted then. To be able to emit the same events again, set
-   *   their ids.
+   * @throws any error of the sink; some events may be accepted then. The `detail` of an ApiError says how many, and its
+   *   `problems` name events by their place in the list. To be able to emit the same events again, set their ids.
    */
   async emit(events: NewEvent | readonly NewEvent[]): Promise<readonly string[]> {
     const ready = (isList(events) ? events : [events]).map((event, index) => readyEvent(event, index));

@@ -29,6 +29,9 @@ function submittedIn(body: string): readonly Submitted[] {
   return (JSON.parse(body) as { events: Submitted[] }).events;
 }
 
+type Answer =
+  'take' | 'break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object };
+
 /** What Gapless answers when it has the events. */
 function taken(events: readonly Submitted[]): object {
   return { data: events.map(({ id }) => ({ id })) };
@@ -41,8 +44,8 @@ describe('a producer over HTTP', () => {
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; later ones get 202 with the ids. */
-  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object })[];
+  /** How the next requests are answered; later ones are taken: they get 202 with the ids. */
+  let answers: Answer[];
 
   beforeEach(async () => {
     requests = [];
@@ -56,7 +59,8 @@ describe('a producer over HTTP', () => {
         bytes.push(body.length);
         const events = submittedIn(body.toString());
         requests.push(events);
-        const answer = answers.shift() ?? { status: 202, body: taken(events) };
+        const next = answers.shift() ?? 'take';
+        const answer = next === 'take' ? { status: 202, body: taken(events) } : next;
         if (answer === 'break') request.socket.destroy();
         else if (answer !== 'hang') {
           response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
@@ -179,6 +183,31 @@ describe('a producer over HTTP', () => {
     await producer.emit(oneTo(1_201).map((n) => anEvent(n)));
     expect(requests.map((events) => events.length)).toEqual([500, 500, 201]);
     expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(1_201));
+  });
+
+  it('names the invalid event of a later request by its place in the list, and says which events are accepted', async () => {
+    const problem = { pointer: '#/events/200/data', code: 'required', detail: 'is required' };
+    const detail = '#/events/200/data: is required';
+    const tooLarge = { pointer: '#/events', code: 'too_large', detail: 'is too large' };
+    answers = ['take', 'take', { status: 422, body: { code: 'validation_failed', detail, errors: [problem, tooLarge] } }];
+    await expect(producer.emit(oneTo(1_201).map((n) => anEvent(n)))).rejects.toMatchObject({
+      kind: 'refused',
+      status: 422,
+      code: 'validation_failed',
+      detail: '#/events/1200/data: is required (the first 1000 events are accepted)',
+      problems: [{ ...problem, pointer: '#/events/1200/data' }, tooLarge],
+    });
+    expect(requests.map((request) => request.length)).toEqual([500, 500, 201]);
+  });
+
+  it('says which events are accepted when Gapless goes away, why, and how long to wait', async () => {
+    const events = oneTo(501).map((n) => readyEvent(anEvent(n)));
+    const detail = expect.stringContaining('(the first 500 events are accepted)') as unknown;
+    answers = ['take', { status: 503, headers: { 'retry-after': '7' } }];
+    await expect(sink.send(events, { retries: 0 })).rejects.toMatchObject({ status: 503, detail, retryAfterMs: 7_000 });
+    answers = ['take', 'break'];
+    const cause = expect.objectContaining({ code: 'ECONNRESET' }) as unknown;
+    await expect(sink.send(events, { retries: 0 })).rejects.toMatchObject({ kind: 'unavailable', detail, cause });
   });
 
   it('keeps each request below the 4 MiB that are taken', async () => {
