@@ -48,7 +48,8 @@ export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number)
   };
   const kind = status === 429 || status === 408 || status >= 500 ? 'unavailable' : 'refused';
   if (typeof problem.code !== 'string') {
-    return new ApiError(kind, status, 'unknown', status >= 300 && status < 400 ? REDIRECT : STRAY, [], { retryAfterMs });
+    const detail = status >= 300 && status < 400 ? REDIRECT : STRAY;
+    return new ApiError(kind, status, 'unknown', detail, [], { retryAfterMs });
   }
   return new ApiError(
     kind,

@@ -9,8 +9,8 @@ export interface Submission {
 }
 
 /**
- * The answers of a proxy that stay the same: a permanent redirect, and a body that is larger than the proxy takes. Fewer
- * events may fit.
+ * The answers of a proxy that stay the same: a permanent redirect, and 413 for a body that is larger than the proxy
+ * takes. Fewer events may fit.
  */
 const LASTING: readonly (number | undefined)[] = [301, 308, 413];
 

@@ -185,11 +185,12 @@ describe('a producer over HTTP', () => {
     expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(1_201));
   });
 
-  it('names the invalid event of a later request by its place in the list, and says which events are accepted', async () => {
+  it('names the invalid event of a later request by its place in the list, and says what is accepted', async () => {
     const problem = { pointer: '#/events/200/data', code: 'required', detail: 'is required' };
     const detail = '#/events/200/data: is required';
     const tooLarge = { pointer: '#/events', code: 'too_large', detail: 'is too large' };
-    answers = ['take', 'take', { status: 422, body: { code: 'validation_failed', detail, errors: [problem, tooLarge] } }];
+    const body = { code: 'validation_failed', detail, errors: [problem, tooLarge] };
+    answers = ['take', 'take', { status: 422, body }];
     await expect(producer.emit(oneTo(1_201).map((n) => anEvent(n)))).rejects.toMatchObject({
       kind: 'refused',
       status: 422,

@@ -191,6 +191,23 @@ describe('the outbox', () => {
     expect(await aRelay().relay()).toBe(0);
   });
 
+  it('sends refused events again, with the same ids, when they are no longer marked', async () => {
+    const orgId = anOrgId();
+    const ids = [await change(orgId, 1), await change(orgId, 2), await change(orgId, 3)];
+    sink.gate = (events) => {
+      if (events.some((event) => numberOf(event) < 3)) throw new ApiError('refused', 422, 'unknown_event_type', '');
+    };
+    await aRelay().relay();
+    expect(refused).toEqual(ids.slice(0, 2));
+    sink.gate = () => undefined;
+    await dataSource.query('update gapless_outbox set refused_at = null, refusal = null where refused_at is not null');
+    await change(orgId, 4);
+    expect(await aRelay().relay()).toBe(3);
+    expect(sink.numbers(orgId)).toEqual([3, 1, 2, 4]);
+    expect(sink.sent.slice(1, 3).map((event) => event.id)).toEqual(ids.slice(0, 2));
+    expect(await waiting()).toBe(0);
+  });
+
   it('finds an invalid event among many, though the service soon limits requests', async () => {
     const orgId = anOrgId();
     for (const n of oneTo(6)) await change(orgId, n);
