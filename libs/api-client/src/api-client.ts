@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
+import axios, { type Axios, type AxiosInstance, type AxiosResponse } from 'axios';
 import { ApiError, apiErrorOf, outageOf } from './api-error.js';
 import { backOffMs, randomFraction } from './back-off.js';
 import { apiUrlOf } from './api-url.js';
+import { plainHttp } from './plain-http.js';
 import { retryAfterMs } from './retry-after.js';
 import { safely } from './safely.js';
 
@@ -16,7 +17,10 @@ export interface ApiClientOptions {
   readonly retries?: number;
   /** Called before each retry with the failure, so that a service that is away does not go unnoticed. */
   readonly onRetry?: (error: ApiError) => void;
-  /** An axios instance to use instead of a plain one, for proxies, certificates or interceptors. */
+  /**
+   * An axios instance to use, for proxies, certificates or interceptors. By default, a plain one, which takes nothing
+   * from `axios.defaults`.
+   */
   readonly http?: AxiosInstance;
 }
 
@@ -54,7 +58,7 @@ const DEFAULT_RETRIES = 5;
 
 /** Calls the service's HTTP interface, and retries with back-off while the service is unavailable. */
 export class ApiClient {
-  readonly #http: AxiosInstance;
+  readonly #http: Axios;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #url: string;
@@ -63,7 +67,7 @@ export class ApiClient {
 
   /** @throws TypeError for a base URL that is no http or https URL, and for an API key that is none */
   constructor(options: ApiClientOptions) {
-    this.#http = options.http ?? axios.create();
+    this.#http = options.http ?? plainHttp();
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#retries = options.retries ?? DEFAULT_RETRIES;
     this.#url = apiUrlOf(options.baseUrl);
