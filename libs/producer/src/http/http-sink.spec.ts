@@ -254,16 +254,16 @@ describe('a producer over HTTP', () => {
 
   it('tries as often as a call says, and ends with its signal', async () => {
     answers = ['break'];
-    await expect(sink.send(READY, { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await expect(producer.emit(anEvent(1), { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(requests).toHaveLength(1);
     answers = ['hang'];
     const controller = new AbortController();
-    const sent = sink.send(READY, { signal: controller.signal });
+    const emitted = producer.emit(anEvent(1), { signal: controller.signal });
     await eventually(() => {
       expect(requests).toHaveLength(2);
     });
     controller.abort(new Error('enough'));
-    await expect(sent).rejects.toThrow('enough');
+    await expect(emitted).rejects.toThrow('enough');
   });
 
   it('sends nothing when one of the events cannot be accepted', async () => {
