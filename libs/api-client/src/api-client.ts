@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
-import { ApiError, apiErrorOf } from './api-error.js';
+import axios, { type Axios, type AxiosInstance, type AxiosResponse } from 'axios';
+import { ApiError, apiErrorOf, outageOf } from './api-error.js';
 import { backOffMs, randomFraction } from './back-off.js';
 import { apiUrlOf } from './api-url.js';
+import { plainHttp } from './plain-http.js';
 import { retryAfterMs } from './retry-after.js';
 import { safely } from './safely.js';
 
@@ -16,7 +17,10 @@ export interface ApiClientOptions {
   readonly retries?: number;
   /** Called before each retry with the failure, so that a service that is away does not go unnoticed. */
   readonly onRetry?: (error: ApiError) => void;
-  /** An axios instance to use instead of a plain one, for proxies, certificates or interceptors. */
+  /**
+   * An axios instance to use, for proxies, certificates or interceptors. By default, a plain one, which takes nothing
+   * from `axios.defaults`.
+   */
   readonly http?: AxiosInstance;
 }
 
@@ -31,6 +35,8 @@ export interface ApiRequest {
   readonly waitMs?: number;
   /** Returns the error of a 2xx answer that does not count. If it is `unavailable`, the request is retried. */
   readonly check?: (answer: ApiAnswer) => ApiError | undefined;
+  /** Whether a refusal is an outage, so that the request is retried. By default, none is. */
+  readonly isOutage?: (refusal: ApiError) => boolean;
   /** Overrides the client's `retries` for this request. */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
@@ -52,7 +58,7 @@ const DEFAULT_RETRIES = 5;
 
 /** Calls the service's HTTP interface, and retries with back-off while the service is unavailable. */
 export class ApiClient {
-  readonly #http: AxiosInstance;
+  readonly #http: Axios;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #url: string;
@@ -61,7 +67,7 @@ export class ApiClient {
 
   /** @throws TypeError for a base URL that is no http or https URL, and for an API key that is none */
   constructor(options: ApiClientOptions) {
-    this.#http = options.http ?? axios.create();
+    this.#http = options.http ?? plainHttp();
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#retries = options.retries ?? DEFAULT_RETRIES;
     this.#url = apiUrlOf(options.baseUrl);
@@ -108,7 +114,9 @@ export class ApiClient {
       return error === undefined ? { kind: 'answered', answer: received } : { kind: 'failed', error };
     }
     const waitMs = retryAfterMs(headers['retry-after'], headers['date']);
-    return { kind: 'failed', error: apiErrorOf(status, data, waitMs) };
+    const error = apiErrorOf(status, data, waitMs);
+    const isOutage = error.kind === 'refused' && request.isOutage?.(error) === true;
+    return { kind: 'failed', error: isOutage ? outageOf(error) : error };
   }
 
   #send(request: ApiRequest): Promise<AxiosResponse<unknown>> {

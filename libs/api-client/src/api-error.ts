@@ -36,6 +36,9 @@ export class ApiError extends Error {
   }
 }
 
+const REDIRECT = 'the base url answers with a redirect, which an API key must not follow: use the url that it leads to';
+const STRAY = 'the answer is not from Gapless: check the base url, and proxies in between';
+
 /** Makes an error from a problem document (RFC 9457), or from whatever else a proxy answered. */
 export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number): ApiError {
   const problem = (typeof body === 'object' && body !== null ? body : {}) as {
@@ -43,12 +46,27 @@ export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number)
     readonly detail?: unknown;
     readonly errors?: unknown;
   };
+  const kind = status === 429 || status === 408 || status >= 500 ? 'unavailable' : 'refused';
+  if (typeof problem.code !== 'string') {
+    const detail = status >= 300 && status < 400 ? REDIRECT : STRAY;
+    return new ApiError(kind, status, 'unknown', detail, [], { retryAfterMs });
+  }
   return new ApiError(
-    status === 429 || status === 408 || status >= 500 ? 'unavailable' : 'refused',
+    kind,
     status,
-    typeof problem.code === 'string' ? problem.code : 'unknown',
+    problem.code,
     typeof problem.detail === 'string' ? problem.detail : '',
     Array.isArray(problem.errors) ? (problem.errors as readonly ApiProblem[]) : [],
     { retryAfterMs },
   );
+}
+
+/** Whether the error is a refusal that is not from Gapless, whose refusals all have a code. */
+export function isStray(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.kind === 'refused' && error.code === 'unknown';
+}
+
+/** Returns the refusal as an outage, which a retry may end. */
+export function outageOf({ status, code, detail, problems, retryAfterMs }: ApiError): ApiError {
+  return new ApiError('unavailable', status, code, detail, problems, { retryAfterMs });
 }

@@ -1,5 +1,5 @@
 import type { ApiAnswer, ApiClient, ApiRequest } from './api-client.js';
-import { ApiError } from './api-error.js';
+import { ApiError, isStray } from './api-error.js';
 
 /** An event to submit. */
 export interface Submission {
@@ -9,8 +9,15 @@ export interface Submission {
 }
 
 /**
+ * The answers of a proxy that stay the same: a permanent redirect, and 413 for a body that is larger than the proxy
+ * takes. Fewer events may fit.
+ */
+const LASTING: readonly (number | undefined)[] = [301, 308, 413];
+
+/**
  * Submits events in one request (contract 5.6), and resolves once Gapless has taken all of them. Another server at the
- * base URL may answer 200 to anything, so only 202 with the ids of the events counts. Other answers are retried.
+ * base URL may answer anything, so only 202 with the ids of the events counts, and only refusals by Gapless are final.
+ * Other answers are retried, except `LASTING` ones.
  * @throws ApiError
  * @throws the signal's reason once it is aborted
  */
@@ -25,7 +32,8 @@ export async function submitEvents(
     const detail = 'the response does not say that Gapless has the events: check the base url';
     return new ApiError('unavailable', answer.status, 'unknown', detail);
   };
-  await api.request({ ...options, method: 'POST', path: '/internal/events', body, check });
+  const isOutage = (refusal: ApiError): boolean => isStray(refusal) && !LASTING.includes(refusal.status);
+  await api.request({ ...options, method: 'POST', path: '/internal/events', body, check, isOutage });
 }
 
 function hasTaken({ status, body }: ApiAnswer, events: readonly Submission[]): boolean {

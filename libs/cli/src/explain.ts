@@ -20,10 +20,7 @@ function explainApi({ status, code, detail, problems }: ApiError): string {
   if (status === 401)
     return 'The API key is not valid: it is unknown, revoked or expired. Run `gapless login`, or set GAPLESS_API_KEY.';
   if (status === undefined) return `Gapless does not answer (${code}): ${detail}. Check the URL and your connection.`;
-  if (status >= 300 && status < 400) {
-    return `This URL answers with a redirect (${status}), which a key must not follow. Use the URL that it leads to.`;
-  }
   if (status === 404 && code === 'unknown') return 'There is no Gapless at this URL (404). Check --url or GAPLESS_URL.';
   const lines = problems.map(({ pointer, detail: what }) => `\n  ${pointer}: ${what}`);
-  return `${detail === '' ? `Gapless answered ${status}.` : detail} (${status} ${code})${lines.join('')}`;
+  return `${detail} (${status} ${code})${lines.join('')}`;
 }

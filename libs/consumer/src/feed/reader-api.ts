@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   ApiClient,
-  ApiError,
   backOffMs,
+  isStray,
+  outageOf,
   randomFraction,
   safely,
   type ApiAnswer,
   type ApiClientOptions,
+  type ApiError,
   type ApiRequest,
 } from '../../../api-client/src/index.js';
 
@@ -46,14 +48,4 @@ export class ReaderApi {
       }
     }
   }
-}
-
-/** Whether the answer is not from Gapless, whose refusals all have a code. */
-function isStray(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.kind === 'refused' && error.code === 'unknown';
-}
-
-function outageOf({ status, code, detail, problems }: ApiError): ApiError {
-  const text = detail === '' ? 'the answer is not from Gapless: is there a proxy in between?' : detail;
-  return new ApiError('unavailable', status, code, text, problems);
 }

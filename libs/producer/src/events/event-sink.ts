@@ -1,6 +1,6 @@
 import type { ReadyEvent } from './ready-event.js';
 
-/** How to send events that are sent again anyway. A sink may ignore both. */
+/** How long to try. A sink may ignore both, as `KafkaSink` does. */
 export interface SendOptions {
   /** Ends the request under way. Its events may have arrived. */
   readonly signal?: AbortSignal | undefined;

@@ -29,6 +29,9 @@ function submittedIn(body: string): readonly Submitted[] {
   return (JSON.parse(body) as { events: Submitted[] }).events;
 }
 
+type Answer =
+  'take' | 'break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object };
+
 /** What Gapless answers when it has the events. */
 function taken(events: readonly Submitted[]): object {
   return { data: events.map(({ id }) => ({ id })) };
@@ -41,8 +44,8 @@ describe('a producer over HTTP', () => {
   /** The events of each request. */
   let requests: (readonly Submitted[])[];
   let bytes: number[];
-  /** How the next requests are answered; later ones get 202 with the ids. */
-  let answers: ('break' | 'hang' | { readonly status: number; readonly body?: unknown; readonly headers?: object })[];
+  /** How the next requests are answered; later ones are taken: they get 202 with the ids. */
+  let answers: Answer[];
 
   beforeEach(async () => {
     requests = [];
@@ -56,7 +59,8 @@ describe('a producer over HTTP', () => {
         bytes.push(body.length);
         const events = submittedIn(body.toString());
         requests.push(events);
-        const answer = answers.shift() ?? { status: 202, body: taken(events) };
+        const next = answers.shift() ?? 'take';
+        const answer = next === 'take' ? { status: 202, body: taken(events) } : next;
         if (answer === 'break') request.socket.destroy();
         else if (answer !== 'hang') {
           response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers });
@@ -127,13 +131,32 @@ describe('a producer over HTTP', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('sends an event again with the same id when a proxy answers in place of Gapless', async () => {
-    answers = [{ status: 200, body: '<html>' }];
-    const failures: unknown[] = [];
-    const onRetry = (error: unknown) => void failures.push(error);
-    const ids = await new Producer(sinkWith({ onRetry })).emit(anEvent(1));
-    expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids]);
-    expect(failures).toMatchObject([{ kind: 'unavailable', status: 200 }]);
+  it.each([200, 302, 403, 404, 422])(
+    'sends an event again with the same id when a proxy answers %i in place of Gapless',
+    async (status) => {
+      answers = [{ status, body: '<html>' }];
+      const failures: unknown[] = [];
+      const onRetry = (error: unknown) => void failures.push(error);
+      const ids = await new Producer(sinkWith({ onRetry })).emit(anEvent(1));
+      expect(requests.map((events) => events.map(({ id }) => id))).toEqual([ids, ids]);
+      expect(failures).toMatchObject([{ kind: 'unavailable', status }]);
+    },
+  );
+
+  it('says what to check when something else still answers after the retries', async () => {
+    const page = { status: 404, body: '<html>' };
+    answers = [page, page];
+    await expect(sink.send(READY, { retries: 1 })).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/^404 unknown the answer is not from Gapless: check the base url/) as unknown,
+    });
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each([301, 308, 413])('does not insist when a proxy answers %i, which stays the same', async (status) => {
+    answers = [{ status, body: '<html>' }];
+    await expect(sink.send(READY)).rejects.toMatchObject({ kind: 'refused', status, code: 'unknown' });
+    expect(requests).toHaveLength(1);
   });
 
   it('shows neither the key nor the events in the error of a request that fails', async () => {
@@ -160,6 +183,32 @@ describe('a producer over HTTP', () => {
     await producer.emit(oneTo(1_201).map((n) => anEvent(n)));
     expect(requests.map((events) => events.length)).toEqual([500, 500, 201]);
     expect(requests.flat().map(({ data }) => data.n)).toEqual(oneTo(1_201));
+  });
+
+  it('names the invalid event of a later request by its place in the list, and says what is accepted', async () => {
+    const problem = { pointer: '#/events/200/data', code: 'required', detail: 'is required' };
+    const detail = '#/events/200/data: is required';
+    const tooLarge = { pointer: '#/events', code: 'too_large', detail: 'is too large' };
+    const body = { code: 'validation_failed', detail, errors: [problem, tooLarge] };
+    answers = ['take', 'take', { status: 422, body }];
+    await expect(producer.emit(oneTo(1_201).map((n) => anEvent(n)))).rejects.toMatchObject({
+      kind: 'refused',
+      status: 422,
+      code: 'validation_failed',
+      detail: '#/events/1200/data: is required (the first 1000 events are accepted)',
+      problems: [{ ...problem, pointer: '#/events/1200/data' }, tooLarge],
+    });
+    expect(requests.map((request) => request.length)).toEqual([500, 500, 201]);
+  });
+
+  it('says which events are accepted when Gapless goes away, why, and how long to wait', async () => {
+    const events = oneTo(501).map((n) => readyEvent(anEvent(n)));
+    const detail = expect.stringContaining('(the first 500 events are accepted)') as unknown;
+    answers = ['take', { status: 503, headers: { 'retry-after': '7' } }];
+    await expect(sink.send(events, { retries: 0 })).rejects.toMatchObject({ status: 503, detail, retryAfterMs: 7_000 });
+    answers = ['take', 'break'];
+    const cause = expect.objectContaining({ code: 'ECONNRESET' }) as unknown;
+    await expect(sink.send(events, { retries: 0 })).rejects.toMatchObject({ kind: 'unavailable', detail, cause });
   });
 
   it('keeps each request below the 4 MiB that are taken', async () => {
@@ -205,16 +254,16 @@ describe('a producer over HTTP', () => {
 
   it('tries as often as a call says, and ends with its signal', async () => {
     answers = ['break'];
-    await expect(sink.send(READY, { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await expect(producer.emit(anEvent(1), { retries: 0 })).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(requests).toHaveLength(1);
     answers = ['hang'];
     const controller = new AbortController();
-    const sent = sink.send(READY, { signal: controller.signal });
+    const emitted = producer.emit(anEvent(1), { signal: controller.signal });
     await eventually(() => {
       expect(requests).toHaveLength(2);
     });
     controller.abort(new Error('enough'));
-    await expect(sent).rejects.toThrow('enough');
+    await expect(emitted).rejects.toThrow('enough');
   });
 
   it('sends nothing when one of the events cannot be accepted', async () => {

@@ -1,4 +1,4 @@
-import { ApiClient, submitEvents, type ApiClientOptions } from '../../../api-client/src/index.js';
+import { ApiClient, ApiError, submitEvents, type ApiClientOptions } from '../../../api-client/src/index.js';
 import { batchesOf, type BatchLimits } from '../events/batches.js';
 import type { EventSink, SendOptions } from '../events/event-sink.js';
 import type { ReadyEvent } from '../events/ready-event.js';
@@ -47,6 +47,25 @@ export class HttpSink implements EventSink {
   async #send(events: readonly ReadyEvent[], options: SendOptions): Promise<void> {
     // One after the other, because the order of the requests is the order of an organization's events.
     const request = { ...options, retriesUntil: this.#closing.signal };
-    for (const batch of batchesOf(events, REQUEST)) await submitEvents(this.#api, batch, request);
+    let accepted = 0;
+    for (const batch of batchesOf(events, REQUEST)) {
+      try {
+        await submitEvents(this.#api, batch, request);
+      } catch (error) {
+        if (accepted === 0 || !(error instanceof ApiError)) throw error;
+        throw afterAccepted(error, accepted);
+      }
+      accepted += batch.length;
+    }
   }
+}
+
+/** Returns the error of a request with the places that its events have in the whole list. */
+function afterAccepted(error: ApiError, accepted: number): ApiError {
+  const { kind, status, code, retryAfterMs, cause } = error;
+  const inList = (text: string): string =>
+    text.replace(/^#\/events\/(\d+)/, (_, index: string) => `#/events/${Number(index) + accepted}`);
+  const detail = `${inList(error.detail)} (the first ${accepted} events are accepted)`;
+  const problems = error.problems.map((problem) => ({ ...problem, pointer: inList(problem.pointer) }));
+  return new ApiError(kind, status, code, detail, problems, { retryAfterMs, cause });
 }

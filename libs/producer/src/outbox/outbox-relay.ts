@@ -118,7 +118,11 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** Whether the error is about the events. A wrong key or address, for example, is not. */
+/**
+ * Whether the error is about the events. A wrong key or address, for example, is not, and neither is a 422 that is not
+ * from Gapless. A proxy that limits the size of requests answers 413: then fewer events at once may pass it.
+ */
 function isAboutTheEvents(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 422 || error.status === 413);
+  if (!(error instanceof ApiError)) return false;
+  return error.status === 413 || (error.status === 422 && error.code !== 'unknown');
 }

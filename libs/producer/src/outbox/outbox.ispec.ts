@@ -146,11 +146,29 @@ describe('the outbox', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('keeps what another server at the base URL has answered with a page', async () => {
+  it.each([200, 301, 403, 404, 422])('keeps what another server has answered with a page and %i', async (status) => {
     await change(anOrgId(), 1);
-    const baseUrl = await aServer((_request, response) => response.end('<html>'));
+    const baseUrl = await aServer((_request, response) => response.writeHead(status).end('<html>'));
     await expect(aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).rejects.toThrow(/base url/);
     expect(await waiting()).toBe(1);
+    expect(refused).toEqual([]);
+  });
+
+  it('sends fewer events at once when a proxy finds the request too large', async () => {
+    for (const n of [1, 2]) await change(anOrgId(), n);
+    const baseUrl = await aServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (chunk: string) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const { events } = JSON.parse(body) as { events: { id: string }[] };
+        if (events.length > 1) response.writeHead(413).end('<html>');
+        else response.writeHead(202, { 'content-type': 'application/json' }).end(JSON.stringify({ data: events }));
+      });
+    });
+    expect(await aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).toBe(2);
+    expect(await waiting()).toBe(0);
     expect(refused).toEqual([]);
   });
 
@@ -171,6 +189,23 @@ describe('the outbox', () => {
     );
     expect(rows).toEqual([{ event_id: refused[0], refusal: '422 validation_failed no; #/events/0/data is required' }]);
     expect(await aRelay().relay()).toBe(0);
+  });
+
+  it('sends refused events again, with the same ids, when they are no longer marked', async () => {
+    const orgId = anOrgId();
+    const ids = [await change(orgId, 1), await change(orgId, 2), await change(orgId, 3)];
+    sink.gate = (events) => {
+      if (events.some((event) => numberOf(event) < 3)) throw new ApiError('refused', 422, 'unknown_event_type', '');
+    };
+    await aRelay().relay();
+    expect(refused).toEqual(ids.slice(0, 2));
+    sink.gate = () => undefined;
+    await dataSource.query('update gapless_outbox set refused_at = null, refusal = null where refused_at is not null');
+    await change(orgId, 4);
+    expect(await aRelay().relay()).toBe(3);
+    expect(sink.numbers(orgId)).toEqual([3, 1, 2, 4]);
+    expect(sink.sent.slice(1, 3).map((event) => event.id)).toEqual(ids.slice(0, 2));
+    expect(await waiting()).toBe(0);
   });
 
   it('finds an invalid event among many, though the service soon limits requests', async () => {
