@@ -227,7 +227,11 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'failed attempts in a row until an endpoint is disabled',
   ),
   retentionMs: duration('RETENTION', '30d', 'how long the feed keeps an event after its append'),
-  auditRetentionMs: duration('AUDIT_RETENTION', '365d', 'how long the audit log keeps an entry'),
+  auditRetentionMs: duration(
+    'AUDIT_RETENTION',
+    '365d',
+    'how long Gapless keeps an entry of the audit log, and a key that has ended',
+  ),
   sweepIntervalMs: duration(
     'SWEEP_INTERVAL',
     '5s',
