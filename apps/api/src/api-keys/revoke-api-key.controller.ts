@@ -5,6 +5,7 @@ import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 
 /** `DELETE /external/api-keys/:id`: revokes a key of the caller's org. The next request with it is refused. */
 @Controller('api/v1/external/api-keys/:id')
@@ -17,6 +18,7 @@ export class RevokeApiKeyController {
   @Delete()
   @HttpCode(204)
   @RequireScope('keys:write')
+  @CountsAsChange()
   async revoke(@OrgOfKey() orgId: OrgId, @Param('id') idText: string, @Actor() actor: AuditActor): Promise<void> {
     const id = parseApiKeyId(idText);
     const revoked = id !== undefined && (await this.keys.by(actor).revoke(id, new Date(this.clock.now()), orgId));

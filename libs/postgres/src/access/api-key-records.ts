@@ -204,7 +204,7 @@ export class ApiKeyRecords {
     );
   }
 
-  /** Deletes some keys of all orgs that ended before that time, with their sessions. @returns the number of deleted keys */
+  /** Deletes some keys that ended before that time, with their sessions. @returns the number of deleted keys */
   async prune(before: Date): Promise<number> {
     const [row] = await this.store.query<{ count: number }>(
       `with pruned as (

@@ -46,7 +46,7 @@ const LATER_VERSIONS = 50;
 /** The most rows that one statement deletes. */
 const PRUNE_ROWS = 10_000;
 
-/** Says of the widget ids only whether the event is in scope: an endpoint may have a thousand, in each of its versions. */
+/** Says of the widget ids only whether the event is in scope: each version of an endpoint may have a thousand. */
 const versionFor = (widgetId: string) =>
   `position, changed_at, events, filter, inactive_since,
    (${widgetId}::uuid is null or widget_ids is null or ${widgetId} = any(widget_ids)) as is_in_scope`;

@@ -336,6 +336,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     parseByteRate,
     'bytes of request bodies per API key and process, burst twice that',
   ),
+  rateLimitChangesPerSecond: setting(
+    'RATE_LIMIT_CHANGES',
+    byDefault('10/s'),
+    '<n>/s, such as 10/s',
+    parseRate,
+    'changes of endpoints and API keys per organization and process, burst 20 times that; service keys have no limit',
+  ),
   maxPendingIngestBytes: setting(
     'MAX_PENDING_INGEST',
     byDefault('128MiB'),
