@@ -34,7 +34,7 @@ const ATTACKS: readonly Attack[] = [
   ...poisonRecords,
 ];
 /** What a benchmark sets aside is just what is to be seen here. */
-const DEFAULT_LIMITS = { RATE_LIMIT: '', RATE_LIMIT_BYTES: '' };
+const DEFAULT_LIMITS = { RATE_LIMIT: '', RATE_LIMIT_BYTES: '', RATE_LIMIT_CHANGES: '' };
 /** How long the neighbour is looked at alone, after a time in which everything gets warm. */
 const WARM_UP_MS = 5_000;
 const ALONE_MS = 5_000;

@@ -13,5 +13,6 @@ export function anEnvironment(): Readonly<Record<string, string>> {
     // What a suite sends in a second is not what these suites are about.
     RATE_LIMIT: '100000/s',
     RATE_LIMIT_BYTES: '1GiB/s',
+    RATE_LIMIT_CHANGES: '100000/s',
   };
 }

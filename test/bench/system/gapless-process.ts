@@ -26,6 +26,7 @@ export const BENCH_ENVIRONMENT = {
   PORT: '0',
   RATE_LIMIT: '1000000/s',
   RATE_LIMIT_BYTES: '1GiB/s',
+  RATE_LIMIT_CHANGES: '1000000/s',
 };
 
 const MAIN = join(ROOT, 'dist/apps/standalone/src/main.js');

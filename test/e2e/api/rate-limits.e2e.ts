@@ -14,13 +14,16 @@ const BURST = 2 * RATE;
 const EVENTS = 20 * BURST;
 /** `RATE_LIMIT_BYTES`, the same of bodies. */
 const BYTES = 2 * 16 * 1_024;
+/** `RATE_LIMIT_CHANGES` is 1/s. */
+const CHANGES = 20;
 /** How long the api takes to count a request, milliseconds, unless the machine is busy. */
 const COUNTED_MS = 100;
 
 let suite: ApiSuite;
 
 beforeAll(async () => {
-  suite = await ApiSuite.start({ RATE_LIMIT: `${RATE}/s`, RATE_LIMIT_BYTES: '16KiB/s' }, [ApiModule]);
+  const limits = { RATE_LIMIT: `${RATE}/s`, RATE_LIMIT_BYTES: '16KiB/s', RATE_LIMIT_CHANGES: '1/s' };
+  suite = await ApiSuite.start(limits, [ApiModule]);
 });
 
 afterAll(async () => {
@@ -141,6 +144,28 @@ describe('the rate limit (contract 9)', () => {
     await suite.ask({ key, ...posting('/api/v1/internal/events', { events: [], fill: 'x'.repeat(BYTES) }) });
     const answer = await suite.ask({ key, ...posting('/api/v1/external/webhooks', 'not a webhook') });
     expect(answer.status).toBe(429);
+  });
+
+  it('counts the changes of an organization, whichever of its keys makes them', async () => {
+    const change = { method: 'DELETE', path: '/api/v1/external/webhooks/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' };
+    const orgId = anOrgId();
+    const keys = await Promise.all(Array.from({ length: CHANGES / BURST }, () => suite.aKey(orgId)));
+    const next = await suite.aKey(orgId);
+    const reader = await suite.aKeyWith(orgId, ['webhooks:read']);
+    // What a key may not do is no change.
+    expect((await suite.ask({ key: reader.key, ...change })).status).toBe(403);
+    const asks = keys.flatMap((key) => Array.from({ length: BURST }, () => suite.ask({ key, ...change })));
+    const statuses = (await Promise.all(asks)).map(({ status }) => status);
+    expect(statuses).toEqual(Array(CHANGES).fill(404));
+    const refused = await suite.ask({ key: next, ...change });
+    expect([refused.status, refused.headers['ratelimit']]).toEqual([
+      429,
+      expect.stringMatching(/^"changes";r=0;t=\d+$/),
+    ]);
+    expect(refused.headers['ratelimit-policy']).toBe(`"changes";q=${CHANGES};w=20`);
+    const read = await suite.ask({ key: next, method: 'GET', path: '/api/v1/external/webhooks' });
+    expect([read.status, read.headers['ratelimit-policy']]).toEqual([200, '"requests";q=4;w=2']);
+    expect((await suite.ask({ key: await suite.aKey(anOrgId()), ...change })).status).toBe(404);
   });
 
   it('takes more events than the quota has, if none of it was used', async () => {

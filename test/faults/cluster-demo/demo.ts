@@ -42,6 +42,7 @@ const SETTINGS = {
   AUTO_DISABLE_AFTER: '1000000',
   RATE_LIMIT: '100000/s',
   RATE_LIMIT_BYTES: '1GiB/s',
+  RATE_LIMIT_CHANGES: '100000/s',
   LOG_LEVEL: 'warn',
 };
 /** Of the caller's environment: what it takes to run programs, and nothing that configures Gapless. */

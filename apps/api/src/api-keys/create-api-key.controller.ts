@@ -7,6 +7,7 @@ import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { JsonBody } from '../http/json-body.decorator.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { CreateApiKeyDto } from './api-key.dto.js';
 import { NewApiKeys } from './new-api-keys.js';
 
@@ -18,6 +19,7 @@ export class CreateApiKeyController {
   @Post()
   @Idempotent()
   @RequireScope('keys:write')
+  @CountsAsChange()
   async create(
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { AnswersInTurn } from './answers-in-turn.js';
 import { CheckedIds } from './ids/checked-ids.js';
 import { FeedFollower } from './feed-follower.js';
 import { FeedHeads } from './feed-heads.js';
@@ -20,6 +21,7 @@ import { StreamRoom } from './streams/stream-room.js';
   imports: [AuthModule, IdempotencyModule, RateLimitsModule],
   controllers: [GetEventController, IngestEventsController, ReadFeedController],
   providers: [
+    AnswersInTurn,
     CheckedIds,
     FeedFollower,
     FeedHeads,
@@ -31,6 +33,6 @@ import { StreamRoom } from './streams/stream-room.js';
     StreamPages,
     StreamRoom,
   ],
-  exports: [CheckedIds, FeedFollower, FeedHeads, OpenStreams, RequestTraces, SharedReads, StreamPages],
+  exports: [AnswersInTurn, CheckedIds, FeedFollower, FeedHeads, OpenStreams, RequestTraces, SharedReads, StreamPages],
 })
 export class EventsModule {}

@@ -1,11 +1,14 @@
-import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import type { Clock, EventId, OrgId } from '#libs/domain';
-import { EventAnswers, FeedReader, type EventAnswer } from '#libs/postgres';
+import { FeedReader, type EventAnswer } from '#libs/postgres';
 import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { deliveryJson } from '../deliveries/delivery.presenter.js';
+import { AnswersInTurn } from './answers-in-turn.js';
 import { EventIdPipe, noSuchEvent } from './event-id.pipe.js';
+import { untilClosed } from './until-closed.js';
 
 /** `answer` is the delivery's status, or why there is none. */
 function answerJson({ endpointId, endpointName, url, deletedAt, outcome }: EventAnswer) {
@@ -27,7 +30,7 @@ function answerJson({ endpointId, endpointName, url, deletedAt, outcome }: Event
 export class GetEventController {
   constructor(
     private readonly feed: FeedReader,
-    private readonly answers: EventAnswers,
+    private readonly answers: AnswersInTurn,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -42,9 +45,13 @@ export class GetEventController {
 
   @Get('deliveries')
   @RequireScope('webhooks:read')
-  async deliveries(@OrgOfKey() orgId: OrgId, @Param('id', EventIdPipe) id: EventId) {
+  async deliveries(
+    @OrgOfKey() orgId: OrgId,
+    @Param('id', EventIdPipe) id: EventId,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     const event = await this.#find(orgId, id);
-    return { data: (await this.answers.of(orgId, { ...event, id }, this.clock.now())).map(answerJson) };
+    return { data: (await this.answers.of(orgId, { ...event, id }, untilClosed(reply))).map(answerJson) };
   }
 
   async #find(orgId: OrgId, id: EventId) {

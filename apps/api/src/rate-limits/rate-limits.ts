@@ -6,10 +6,10 @@ import { CONFIG } from '#libs/platform';
 import type { Config } from '#libs/runtime';
 
 /**
- * The units of rate limits. Failed sign-ins count by address and by the key that they name; everything else counts by
- * key.
+ * The units of rate limits. Failed sign-ins count by address and by the key that they name, changes by organization;
+ * everything else counts by key.
  */
-export type Countable = 'requests' | 'events' | 'bytes' | 'sign_ins';
+export type Countable = 'requests' | 'events' | 'bytes' | 'changes' | 'sign_ins';
 
 /**
  * The window of a quota. A key may use two seconds' worth at once: on average it gets the configured rate, in a burst
@@ -19,11 +19,16 @@ export const WINDOW_SECONDS = 2;
 /** The events that count as much as one request, because an ingest request holds many. */
 export const EVENTS_PER_REQUEST = 20;
 
+/** The window of changes. It is longer, so that all endpoints of an organization can be registered at once. */
+const CHANGE_WINDOW_SECONDS = 20;
+/** A response shows one quota, so these are shown only when they run out. */
+const SHOWN_AT_ITS_END: readonly Countable[] = ['bytes', 'changes'];
+
 /** More than a whole office behind one address needs, and too few to guess a key. */
 const SIGN_INS = 30;
 const SIGN_IN_WINDOW_SECONDS = 60;
 
-/** The quotas of one unit: one for each key, or address. */
+/** The quotas of one unit: one for each key, organization or address. */
 class Quota {
   readonly #limiter: RateLimiterMemory;
   /** The quota for `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
@@ -49,7 +54,10 @@ class Quota {
   }
 }
 
-/** Limits the requests of each API key, and the failed sign-ins of each address, in this process. */
+/**
+ * Limits the requests of each API key, the changes of each organization, and the failed sign-ins of each address, in this
+ * process.
+ */
 @Injectable()
 export class RateLimits {
   readonly #quotas: Readonly<Record<Countable, Quota>>;
@@ -60,21 +68,21 @@ export class RateLimits {
       requests: new Quota('requests', requests, WINDOW_SECONDS),
       events: new Quota('events', requests * EVENTS_PER_REQUEST, WINDOW_SECONDS),
       bytes: new Quota('bytes', config.rateLimitBytesPerSecond * WINDOW_SECONDS, WINDOW_SECONDS),
+      changes: new Quota('changes', config.rateLimitChangesPerSecond * CHANGE_WINDOW_SECONDS, CHANGE_WINDOW_SECONDS),
       sign_ins: new Quota('sign_ins', SIGN_INS, SIGN_IN_WINDOW_SECONDS),
     };
   }
 
   /**
-   * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota. Bytes are shown only when they run out,
-   * since a response shows one quota.
-   * @param who the id of a key; for sign-ins, a key or an address
+   * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota.
+   * @param who the id of a key; for changes, of an org; for sign-ins, a key or an address
    * @param cost of the whole request, `counted` of which were counted before
    * @throws GaplessError `rate_limited` when the quota is used up
    */
   async count(what: Countable, who: string, cost: number, reply: FastifyReply, { counted = 0 } = {}): Promise<void> {
     const quota = this.#quotas[what];
     const { remaining, resetSeconds } = await quota.use(who, cost, counted);
-    if (what !== 'bytes' || remaining < 0) {
+    if (!SHOWN_AT_ITS_END.includes(what) || remaining < 0) {
       reply.header('ratelimit-policy', quota.policy);
       reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);
     }

@@ -9,6 +9,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { SeededSecrets } from '../idempotency/seeded-secrets.js';
 import { JsonBody } from '../http/json-body.decorator.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { checkEventFilter } from './check-event-filter.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
 import { LogMoments } from './log-moments.js';
@@ -33,6 +34,7 @@ export class CreateWebhookController {
   @Post()
   @Idempotent()
   @RequireScope('webhooks:write')
+  @CountsAsChange()
   async create(
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateWebhookDto) body: CreateWebhookDto,

@@ -8,6 +8,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { OptionalJsonBody } from '../http/json-body.decorator.js';
 import { Idempotent, Seed } from '../idempotency/idempotent.decorator.js';
 import { SeededSecrets } from '../idempotency/seeded-secrets.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { RotateSecretDto } from './rotate-secret.dto.js';
 import { signingSecret } from './signing-secret.js';
@@ -29,6 +30,7 @@ export class RotateSecretController {
   @Idempotent()
   @HttpCode(200)
   @RequireScope('webhooks:write')
+  @CountsAsChange()
   async rotate(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,

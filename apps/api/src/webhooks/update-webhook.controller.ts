@@ -14,6 +14,7 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { checkSelection } from './check-event-filter.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 import { EndpointUrlCheck } from './endpoint-url-check.js';
@@ -49,6 +50,7 @@ export class UpdateWebhookController {
 
   @Patch()
   @RequireScope('webhooks:write')
+  @CountsAsChange()
   async update(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,

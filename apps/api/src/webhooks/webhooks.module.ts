@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { CreateWebhookController } from './create-webhook.controller.js';
 import { DeleteWebhookController } from './delete-webhook.controller.js';
 import { EndOverlapController } from './end-overlap.controller.js';
@@ -18,7 +19,7 @@ import { TestWebhookController } from './test-webhook.controller.js';
 import { UpdateWebhookController } from './update-webhook.controller.js';
 
 @Module({
-  imports: [IdempotencyModule, DeliveriesModule, EventsModule],
+  imports: [IdempotencyModule, DeliveriesModule, EventsModule, RateLimitsModule],
   controllers: [
     CreateWebhookController,
     ListWebhooksController,

@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventFilters } from './event-filter.js';
-import type { EventId, Seq, WidgetId } from '../kernel/index.js';
+import type { EventId, Seq } from '../kernel/index.js';
 import { whyNotDelivered, type AskedEvent, type EndpointVersion } from './why-not-delivered.js';
 
 const SINCE = new Date(Date.UTC(2026, 5, 1, 12));
-const WIDGET = '0f8fad5b-d9cb-469f-a165-70867728950e' as WidgetId;
 
 function aVersion(change: Partial<EndpointVersion> = {}): EndpointVersion {
-  return { events: ['ticket.created'], widgetIds: null, filter: null, inactiveSince: null, ...change };
+  return { events: ['ticket.created'], isInScope: true, filter: null, inactiveSince: null, ...change };
 }
 
 function anEvent(change: Partial<AskedEvent> = {}): AskedEvent {
@@ -32,8 +31,7 @@ describe('an endpoint without a delivery of an event', () => {
     ],
     ['wants other types', aVersion({ events: ['ticket.reply'] }), anEvent(), { answer: 'not_subscribed' }],
     ['is not the one that was tested', aVersion(), anEvent({ event: 'test' }), { answer: 'not_subscribed' }],
-    ['wants other widgets', aVersion({ widgetIds: [] }), anEvent({ widgetId: WIDGET }), { answer: 'out_of_scope' }],
-    ['gets org-wide events all the same', aVersion({ widgetIds: [] }), anEvent(), undefined],
+    ['wants other widgets', aVersion({ isInScope: false }), anEvent(), { answer: 'out_of_scope' }],
     ['filters it', aVersion({ filter: 'false' }), anEvent(), { answer: 'filtered', filter: 'false' }],
     ['has a filter that matches', aVersion({ filter: 'true' }), anEvent(), undefined],
     ['has a filter without an answer', aVersion({ filter: 'fails' }), anEvent(), undefined],

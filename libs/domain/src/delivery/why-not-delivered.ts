@@ -2,10 +2,11 @@ import { isExampleId } from '../events/index.js';
 import type { EventId, Seq } from '../kernel/index.js';
 import type { EventFilters } from './event-filter.js';
 import { filteredReception, type Routable, type Subscriber } from './subscription.js';
-import { inWidgetScope } from './widget-scope.js';
 
 /** A configuration that an endpoint had, as far as it decides about deliveries. */
-export interface EndpointVersion extends Pick<Subscriber, 'events' | 'widgetIds'> {
+export interface EndpointVersion extends Pick<Subscriber, 'events'> {
+  /** Whether the event that is asked for was in its widget scope. */
+  readonly isInScope: boolean;
   readonly filter: string | null;
   /** `null` if the endpoint was active. */
   readonly inactiveSince: Date | null;
@@ -39,7 +40,7 @@ export function whyNotDelivered(
 ): WhyNotDelivered | undefined {
   // A test event or an example is for one endpoint, which has a delivery of it.
   if (isExampleId(event.id) || !version.events.includes(event.event)) return { answer: 'not_subscribed' };
-  if (!inWidgetScope(version.widgetIds, event.widgetId)) return { answer: 'out_of_scope' };
+  if (!version.isInScope) return { answer: 'out_of_scope' };
   const { filter, inactiveSince } = version;
   if (filter !== null && filteredReception(filter, event.envelope, filters).kind === 'filtered') {
     return { answer: 'filtered', filter };

@@ -59,6 +59,9 @@ const HOLD_MARGIN_MS = 50;
 /** No process uses credentials any more that ended so long ago. */
 export const CREDENTIALS_FORGOTTEN_MS = CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS;
 
+/** The most keys that one statement deletes, so that none holds locks for long. */
+const PRUNE_ROWS = 5_000;
+
 /** Resolves once every process has forgotten the credentials that it read before this call. */
 export async function untilKeysAreForgotten(): Promise<void> {
   await delay(CREDENTIALS_FORGOTTEN_MS);
@@ -199,6 +202,21 @@ export class ApiKeyRecords {
         },
       ]),
     );
+  }
+
+  /** Deletes some keys that ended before that time, with their sessions. @returns the number of deleted keys */
+  async prune(before: Date): Promise<number> {
+    const [row] = await this.store.query<{ count: number }>(
+      `with pruned as (
+         delete from api_keys where id in (
+           select id from api_keys
+           where (revoked_at is not null or expires_at is not null) and least(revoked_at, expires_at) < $1
+           order by least(revoked_at, expires_at) limit ${PRUNE_ROWS}
+         ) returning 1
+       ) select count(*)::int as count from pruned`,
+      [before],
+    );
+    return row?.count ?? 0;
   }
 
   /** Stores the last use of many keys at once. */

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   deliveryIdOf,
+  inWidgetScope,
   isReceived,
   outOfTime,
   receptionOf,
@@ -13,6 +14,7 @@ import {
   type EventFilters,
   type OrgId,
   type Seq,
+  type Subscriber,
   type WidgetId,
 } from '#libs/domain';
 import { Identifiers } from '#libs/runtime';
@@ -60,6 +62,13 @@ beforeEach(() => {
 
 type Subscription = Partial<Pick<EndpointChanges, 'events' | 'widgetIds' | 'filter'>>;
 
+/** A configuration that an endpoint had, with all of its widgets. */
+type Configuration = Omit<EndpointVersion, 'isInScope'> & Pick<Subscriber, 'widgetIds'>;
+
+function reasonOf({ widgetIds, ...version }: Configuration, event: AskedEvent) {
+  return whyNotDelivered({ ...version, isInScope: inWidgetScope(widgetIds, event.widgetId) }, event, FILTERS);
+}
+
 /** Waits for the next millisecond: an event and a change in the same one have no order. */
 async function tick(): Promise<Date> {
   const now = Date.now();
@@ -74,7 +83,7 @@ type LoggedEvent = AskedEvent & { readonly met: ReadonlyMap<EndpointId, number> 
 class World {
   readonly orgId: OrgId = anOrgId();
   readonly log: LoggedEvent[] = [];
-  readonly history = new Map<EndpointId, (EndpointVersion | 'deleted')[]>();
+  readonly history = new Map<EndpointId, (Configuration | 'deleted')[]>();
   readonly #delivered = new Set<string>();
   /** How many versions each endpoint had when the router came to the event. */
   readonly #routedWith = new Map<Seq, ReadonlyMap<EndpointId, number>>();
@@ -163,11 +172,11 @@ class World {
     if (met === undefined) return [{ answer: 'not_yet_created' }];
     const then = versions[met - 1]!;
     if (then === 'deleted') return [{ answer: 'deleted' }];
-    const reason = whyNotDelivered(then, event, FILTERS);
+    const reason = reasonOf(then, event);
     if (reason !== undefined) return [reason];
     if (isDeleted) return [{ answer: 'deleted' }];
     return versions.slice(met, this.#routedWith.get(event.seq)?.get(id) ?? met).flatMap((version) => {
-      const later = version === 'deleted' ? undefined : whyNotDelivered(version, event, FILTERS);
+      const later = version === 'deleted' ? undefined : reasonOf(version, event);
       return later === undefined ? [] : [later];
     });
   }
@@ -180,7 +189,7 @@ class World {
     return new Map([...this.history].map(([id, versions]) => [id, versions.length]));
   }
 
-  #last(id: EndpointId): EndpointVersion {
+  #last(id: EndpointId): Configuration {
     const last = this.history.get(id)?.at(-1);
     if (last === undefined || last === 'deleted') throw new Error('there is no such endpoint');
     return last;
@@ -220,7 +229,7 @@ async function step(random: Random, lags: boolean): Promise<void> {
   else if (dice < 2.5) await world.change(random.pick(living), subscription);
   else if (dice < 4) {
     const id = random.pick(living);
-    const last = world.history.get(id)!.at(-1) as EndpointVersion;
+    const last = world.history.get(id)!.at(-1) as Configuration;
     await world.switch(id, last.inactiveSince !== null);
   } else if (dice < 4.5) await world.delete(random.pick(living));
   else {
@@ -297,6 +306,18 @@ describe('an event that came while a change was made', () => {
   });
 });
 
+describe('the answer about one endpoint', () => {
+  it('is the one among all', async () => {
+    await world.create();
+    const id = await world.create({ widgetIds: WIDGETS.slice(0, 1) });
+    await world.append({ widgetId: WIDGETS[1]! });
+    const [event] = world.log;
+    const only = await answers.of(world.orgId, event!, Date.now(), id);
+    expect(only).toEqual((await world.answer(event!)).filter(({ endpointId }) => endpointId === id));
+    expect(only).toMatchObject([{ endpointId: id, outcome: { answer: 'out_of_scope' } }]);
+  });
+});
+
 describe('the history of an endpoint', () => {
   const versions = () =>
     store.query('select 1 from endpoint_versions where org_id = $1', [world.orgId]).then((rows) => rows.length);
@@ -344,7 +365,7 @@ describe('the history of an endpoint', () => {
   it('is read up to 50 versions after an event', async () => {
     const id = await world.create();
     for (let nth = 0; nth < 60; nth++) await world.change(id, { events: nth % 2 === 0 ? [] : TYPES });
-    const around = await new EndpointVersions(store).around(world.orgId, new Map([[id, 0n]]));
+    const around = await new EndpointVersions(store).around(world.orgId, null, new Map([[id, 0n]]));
     expect(around.get(id)).toHaveLength(50);
     expect(around.get(id)![0]!.events).not.toEqual([]);
   });

@@ -38,9 +38,12 @@ export class EventAnswers {
     private readonly filters: EventFilters,
   ) {}
 
-  /** Returns exactly one answer for each endpoint: those of today by registration, then deleted ones, the latest first. */
-  async of(orgId: OrgId, event: AskedEvent, nowMs: number): Promise<readonly EventAnswer[]> {
-    const endpoints = await this.versions.at(orgId, event);
+  /**
+   * Returns exactly one answer for each endpoint: those of today by registration, then deleted ones, the latest first.
+   * @param endpointId of the only endpoint that is wanted; default: all
+   */
+  async of(orgId: OrgId, event: AskedEvent, nowMs: number, endpointId?: EndpointId): Promise<readonly EventAnswer[]> {
+    const endpoints = await this.versions.at(orgId, event, endpointId);
     // Read after the endpoints, so that an event that is routed meanwhile is not taken for one without a delivery.
     const outcomes = new Map<EndpointId, EventAnswer['outcome']>(
       (await this.deliveries.ofEvent(orgId, event.id, event.appendedAt)).map((one) => [one.endpointId, one]),
@@ -90,7 +93,7 @@ export class EventAnswers {
   ): Promise<ReadonlyMap<EndpointId, readonly (PlacedVersion | 'not_yet_created')[]>> {
     if (undecided.size === 0) return new Map();
     const positions = new Map([...undecided].map(([id, { position }]) => [id, position]));
-    const around = await this.versions.around(orgId, positions);
+    const around = await this.versions.around(orgId, event.widgetId, positions);
     const appendedAtMs = event.appendedAt.getTime();
     const wasRouted = appendedAtMs < nowMs - ROUTING_DELAY_MS;
     return new Map(

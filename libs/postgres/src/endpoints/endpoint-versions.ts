@@ -23,7 +23,7 @@ interface VersionRow {
   readonly position: string;
   readonly changed_at: Date;
   readonly events: string[];
-  readonly widget_ids: WidgetId[] | null;
+  readonly is_in_scope: boolean;
   readonly filter: string | null;
   readonly inactive_since: Date | null;
 }
@@ -46,9 +46,12 @@ const LATER_VERSIONS = 50;
 /** The most rows that one statement deletes. */
 const PRUNE_ROWS = 10_000;
 
-const VERSION = 'position, changed_at, events, widget_ids, filter, inactive_since';
+/** Says of the widget ids only whether the event is in scope: each version of an endpoint may have a thousand. */
+const versionFor = (widgetId: string) =>
+  `position, changed_at, events, filter, inactive_since,
+   (${widgetId}::uuid is null or widget_ids is null or ${widgetId} = any(widget_ids)) as is_in_scope`;
 
-/** Endpoints that exist, by registration, then deleted ones, the latest first. */
+/** Endpoints that exist, by registration, then deleted ones, the latest first; or one of them. */
 const AT_EVENT = `
   select e.id, e.name, e.url, e.deleted_at, v.*
   from (
@@ -60,9 +63,10 @@ const AT_EVENT = `
     )
   ) e
   left join lateral (
-    select is_deleted, ${VERSION} from endpoint_versions
+    select is_deleted, ${versionFor('$4')} from endpoint_versions
     where endpoint_id = e.id and after_seq < $2 and changed_at <= $3 order by position desc limit 1
   ) v on true
+  where $5::text is null or e.id = $5
   order by e.part, e.place, e.id`;
 
 function toVersion(row: VersionRow): PlacedVersion {
@@ -70,7 +74,7 @@ function toVersion(row: VersionRow): PlacedVersion {
     position: BigInt(row.position),
     changedAt: row.changed_at,
     events: row.events,
-    widgetIds: row.widget_ids,
+    isInScope: row.is_in_scope,
     filter: row.filter,
     inactiveSince: row.inactive_since,
   };
@@ -88,12 +92,15 @@ export class EndpointVersions {
   /**
    * Returns each endpoint of the org with the last version from before the event, by seq and by time. A router that lags
    * may have used a later one.
+   * @param endpointId of the only endpoint that is wanted; default: all
    */
   async at(
     orgId: OrgId,
-    { seq, appendedAt }: Pick<AskedEvent, 'seq' | 'appendedAt'>,
+    { seq, appendedAt, widgetId }: Pick<AskedEvent, 'seq' | 'appendedAt' | 'widgetId'>,
+    endpointId: EndpointId | null = null,
   ): Promise<readonly EndpointThen[]> {
-    const rows = await this.store.preparedForOrg<ThenRow>(orgId, 'endpoints_at', AT_EVENT, [orgId, seq, appendedAt]);
+    const values = [orgId, seq, appendedAt, widgetId, endpointId];
+    const rows = await this.store.preparedForOrg<ThenRow>(orgId, 'endpoints_at', AT_EVENT, values);
     return rows.map((row) => ({
       id: row.id,
       name: row.name,
@@ -105,10 +112,12 @@ export class EndpointVersions {
 
   /**
    * Returns, for versions of endpoints, the one before each, if any, and the later ones, in order.
+   * @param widgetId of the event
    * @param positions of the versions, one for each endpoint
    */
   async around(
     orgId: OrgId,
+    widgetId: WidgetId | null,
     positions: ReadonlyMap<EndpointId, bigint>,
   ): Promise<ReadonlyMap<EndpointId, readonly PlacedVersion[]>> {
     const rows = await this.store.preparedForOrg<VersionRow & { readonly endpoint_id: EndpointId }>(
@@ -116,14 +125,14 @@ export class EndpointVersions {
       'versions_around',
       `select near.* from unnest($1::text[], $2::bigint[]) as known(endpoint_id, place)
        cross join lateral (
-         (select endpoint_id, ${VERSION} from endpoint_versions
+         (select endpoint_id, ${versionFor('$3')} from endpoint_versions
           where endpoint_id = known.endpoint_id and position < known.place order by position desc limit 1)
          union all
-         (select endpoint_id, ${VERSION} from endpoint_versions
+         (select endpoint_id, ${versionFor('$3')} from endpoint_versions
           where endpoint_id = known.endpoint_id and position > known.place order by position limit ${LATER_VERSIONS})
        ) near
        order by near.position`,
-      [[...positions.keys()], [...positions.values()].map(String)],
+      [[...positions.keys()], [...positions.values()].map(String), widgetId],
     );
     const versions = new Map<EndpointId, PlacedVersion[]>();
     for (const row of rows) {

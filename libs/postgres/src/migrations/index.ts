@@ -50,6 +50,7 @@ import { LastingBacklogs1700000000115 } from './0115-lasting-backlogs.js';
 import { OldestChats1700000000116 } from './0116-oldest-chats.js';
 import { ManyInactivePeriods1700000000117 } from './0117-many-inactive-periods.js';
 import { MailsByOrg1700000000118 } from './0118-mails-by-org.js';
+import { EndedKeys1700000000119 } from './0119-ended-keys.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -104,4 +105,5 @@ export const MIGRATIONS = [
   OldestChats1700000000116,
   ManyInactivePeriods1700000000117,
   MailsByOrg1700000000118,
+  EndedKeys1700000000119,
 ];

@@ -74,6 +74,7 @@ describe('the migrations', () => {
       'OldestChats1700000000116 ab75bc715259',
       'ManyInactivePeriods1700000000117 5b71dc8df9c1',
       'MailsByOrg1700000000118 7b8303922a9c',
+      'EndedKeys1700000000119 c0d447928e5e',
     ]);
   });
 });

@@ -59,6 +59,8 @@ export interface Config {
   readonly rateLimitPerSecond: number;
   /** Bytes of request bodies per API key and process. */
   readonly rateLimitBytesPerSecond: number;
+  /** Changes of endpoints and keys per organization and process. */
+  readonly rateLimitChangesPerSecond: number;
   /** The most bytes of ingested events that may wait to be written, in one process. */
   readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;

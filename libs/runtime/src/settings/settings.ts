@@ -227,7 +227,11 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     'failed attempts in a row until an endpoint is disabled',
   ),
   retentionMs: duration('RETENTION', '30d', 'how long the feed keeps an event after its append'),
-  auditRetentionMs: duration('AUDIT_RETENTION', '365d', 'how long the audit log keeps an entry'),
+  auditRetentionMs: duration(
+    'AUDIT_RETENTION',
+    '365d',
+    'how long Gapless keeps an entry of the audit log, and a key that has ended',
+  ),
   sweepIntervalMs: duration(
     'SWEEP_INTERVAL',
     '5s',
@@ -331,6 +335,13 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     '<size>/s, such as 512KiB/s or 4MiB/s',
     parseByteRate,
     'bytes of request bodies per API key and process, burst twice that',
+  ),
+  rateLimitChangesPerSecond: setting(
+    'RATE_LIMIT_CHANGES',
+    byDefault('10/s'),
+    '<n>/s, such as 10/s',
+    parseRate,
+    'changes of endpoints and API keys per organization and process, burst 20 times that; service keys have no limit',
   ),
   maxPendingIngestBytes: setting(
     'MAX_PENDING_INGEST',

@@ -10,8 +10,9 @@ import {
   type Seq,
 } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
-import { EventAnswers, FeedReader } from '#libs/postgres';
+import { FeedReader } from '#libs/postgres';
 import { deliveryJson } from '../../deliveries/delivery.presenter.js';
+import { AnswersInTurn } from '../../events/answers-in-turn.js';
 import { noSuchEndpoint } from '../../webhooks/endpoint-id.pipe.js';
 import { agentTool, READS, untrusted } from './tool.js';
 
@@ -19,7 +20,7 @@ import { agentTool, READS, untrusted } from './tool.js';
 export class ExplainDeliveryTool {
   constructor(
     private readonly feed: FeedReader,
-    private readonly answers: EventAnswers,
+    private readonly answers: AnswersInTurn,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -35,7 +36,7 @@ export class ExplainDeliveryTool {
       event_id: z.string().max(100).optional(),
     }),
     annotations: READS,
-    run: async ({ orgId }, { endpoint_id, seq, event_id }) => {
+    run: async ({ orgId, signal }, { endpoint_id, seq, event_id }) => {
       const endpointId = parseEndpointId(endpoint_id);
       if (endpointId === undefined) throw noSuchEndpoint();
       if ((seq === undefined) === (event_id === undefined)) {
@@ -45,9 +46,7 @@ export class ExplainDeliveryTool {
       if (event === undefined) {
         throw new GaplessError('not_found', 'There is no such event, or it is older than the retention.');
       }
-      const answer = (await this.answers.of(orgId, event, this.clock.now())).find(
-        (one) => one.endpointId === endpointId,
-      );
+      const [answer] = await this.answers.of(orgId, event, signal, endpointId);
       if (answer === undefined) throw noSuchEndpoint();
       const { outcome } = answer;
       const shown = {

@@ -1,0 +1,23 @@
+import { Injectable, UseGuards, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { keyOf } from '../auth/authenticated-key.js';
+import { RateLimits } from './rate-limits.js';
+
+@Injectable()
+class ChangesGuard implements CanActivate {
+  constructor(private readonly limits: RateLimits) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const { orgId } = keyOf(http.getRequest<FastifyRequest>());
+    if (orgId !== null) await this.limits.count('changes', orgId, 1, http.getResponse<FastifyReply>());
+    return true;
+  }
+}
+
+/**
+ * Counts a change of an endpoint or a key for the organization. Of such a small request, Gapless may store 50 KB: a version
+ * of the endpoint, or an answer to repeat. Service keys are not counted. The guard of scopes runs before this one, so a key
+ * that may change nothing takes nothing from the others.
+ */
+export const CountsAsChange = () => UseGuards(ChangesGuard);
