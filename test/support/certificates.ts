@@ -11,7 +11,7 @@ export interface KeyAndCertificate {
 }
 
 export interface TestCertificates {
-  /** PEM of the authority that signed all certificates except `selfSigned`. */
+  /** PEM of the authority that signed all certificates that are not self-signed. */
   readonly ca: string;
   /** For `localhost` and 127.0.0.1. */
   readonly valid: KeyAndCertificate;
@@ -19,6 +19,8 @@ export interface TestCertificates {
   readonly wrongHost: KeyAndCertificate;
   readonly expired: KeyAndCertificate;
   readonly selfSigned: KeyAndCertificate;
+  /** Also self-signed. It has an RSA key, and the others have EC keys. */
+  readonly rsa: KeyAndCertificate;
 }
 
 /** Makes certificates with the `openssl` program, which must be installed. Takes a fraction of a second. */
@@ -52,14 +54,18 @@ export function makeCertificates(): TestCertificates {
       return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
     };
     const local = 'DNS:localhost,DNS:hooks.example.com,IP:127.0.0.1';
-    const selfSigned = ['-keyout', 'self.key', '-out', 'self.pem', '-subj', '/CN=localhost', '-days', '2'];
-    openssl('req', '-x509', ...newKey, ...selfSigned, '-addext', `subjectAltName=${local}`);
+    const selfSign = (name: string, key: readonly string[]): KeyAndCertificate => {
+      const out = ['-keyout', `${name}.key`, '-out', `${name}.pem`, '-subj', '/CN=localhost', '-days', '2'];
+      openssl('req', '-x509', ...key, ...out, '-addext', `subjectAltName=${local}`);
+      return { key: read(`${name}.key`), cert: read(`${name}.pem`) };
+    };
     return {
       ca: read('ca.pem'),
       valid: issue('valid', local, '20200101000000Z', '20991231000000Z'),
       wrongHost: issue('other', 'DNS:other.example', '20200101000000Z', '20991231000000Z'),
       expired: issue('expired', local, '20200101000000Z', '20210101000000Z'),
-      selfSigned: { key: read('self.key'), cert: read('self.pem') },
+      selfSigned: selfSign('self', newKey),
+      rsa: selfSign('rsa', ['-newkey', 'rsa:2048', '-nodes']),
     };
   } finally {
     rmSync(directory, { recursive: true, force: true });

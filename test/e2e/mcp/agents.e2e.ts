@@ -385,7 +385,9 @@ describe('the tools', () => {
       has_more: false,
     });
     expect(await agent.call('list_endpoints', { after: id })).toEqual({ endpoints: [], has_more: false });
-    expect(await agent.failure('list_endpoints', { after: 'whe_1' })).toContain('validation_failed');
+    for (const after of ['whe_1', `whe_${'0'.repeat(26)}`, '\u0000']) {
+      expect(await agent.failure('list_endpoints', { after })).toContain('validation_failed');
+    }
     await org.api.request('PATCH', `/external/webhooks/${id}`, '{"is_active":false}');
     await emitted(org, [{ event: 'ticket.created', data: {} }]);
     await eventually(async () => {

@@ -202,6 +202,11 @@ describe('access to the api', () => {
     ])('are given in spite of %s', async (_of, request) => {
       expect(await answerTo(`${request}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
     });
+
+    it('are given at /mcp if the target has a user', async () => {
+      const request = `DELETE http://a:b@c/mcp HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}\r\nConnection: close\r\n\r\n`;
+      expect(await answerTo(request)).toMatch(/^HTTP\/1\.1 405 /);
+    });
   });
 
   describe('the rate limit (contract 9)', () => {

@@ -126,13 +126,14 @@ function asksForStream({ body }: FastifyRequest): boolean {
 }
 
 /** Returns the request in the form of the web, which the SDK reads. */
-function webRequest({ method, url, headers, body }: FastifyRequest, signal: AbortSignal): Request {
+function webRequest({ method, headers, body }: FastifyRequest, signal: AbortSignal): Request {
   const pairs = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || name === 'x-api-key' || name === 'authorization'
       ? []
       : [[name, Array.isArray(value) ? value.join(', ') : value] as [string, string]],
   );
-  return new Request(new URL(url, 'http://gapless'), {
+  // Nothing reads the target, and `Request` refuses one with a user.
+  return new Request('http://gapless/mcp', {
     method,
     headers: pairs,
     signal,

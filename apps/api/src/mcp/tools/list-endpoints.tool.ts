@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
-import { GaplessError, type Clock, type EndpointId } from '#libs/domain';
+import { GaplessError, parseEndpointId, type Clock } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { EndpointHealthReader, EndpointRecords } from '#libs/postgres';
 import { webhookHealthJson, webhookJson } from '../../webhooks/webhook.presenter.js';
@@ -28,9 +28,10 @@ export class ListEndpointsTool {
     }),
     annotations: READS,
     run: async ({ orgId }, { after, limit }) => {
+      const afterId = after === undefined ? null : parseEndpointId(after);
       // One more, which says whether others follow.
-      const page = { after: (after ?? null) as EndpointId | null, limit: limit + 1 };
-      const found = await this.endpoints.page(orgId, page);
+      const page = afterId === undefined ? undefined : { after: afterId, limit: limit + 1 };
+      const found = page && (await this.endpoints.page(orgId, page));
       // From the beginning, an agent would read on forever.
       if (found === undefined) {
         throw new GaplessError(

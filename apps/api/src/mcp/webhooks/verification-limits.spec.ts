@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
-import { PER_HOST, PER_ORG_AND_HOST, VerificationLimits, WINDOW_MS } from './verification-limits.js';
+import { PER_HOST, PER_ORG, PER_ORG_AND_HOST, VerificationLimits, WINDOW_MS } from './verification-limits.js';
 
 const org = (nth: number) => `0f9b3c52-6a1e-4d27-9a45-${String(nth).padStart(12, '0')}` as OrgId;
 const CALLBACK = 'https://agent.example.com/in';
@@ -27,6 +27,17 @@ describe('the limits of verifications', () => {
     expect(begun(limits, org(2), 1, 1)).toBe(1);
     expect(begun(limits, org(1), 1, 1, OTHER)).toBe(1);
     expect(begun(limits, org(1), 1, WINDOW_MS)).toBe(1);
+  });
+
+  it('keep one organization from flooding a host that has many names', () => {
+    const limits = new VerificationLimits();
+    const counts = Array.from({ length: 500 }, (_, nth) =>
+      begun(limits, org(1), 1, 0, `https://r${nth}.agent.example.com/`),
+    );
+    expect(counts.filter((count) => count === 1)).toHaveLength(PER_ORG);
+    expect(limits.begin(org(1), OTHER, 1)).toEqual({ max: PER_ORG });
+    expect(begun(limits, org(2), 1, 1)).toBe(1);
+    expect(begun(limits, org(1), 1, WINDOW_MS, OTHER)).toBe(1);
   });
 
   it('bound what all organizations together send to a host', () => {

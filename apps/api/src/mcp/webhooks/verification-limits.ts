@@ -1,5 +1,10 @@
 import type { OrgId } from '#libs/domain';
 
+/**
+ * The most verifications in a minute by one organization: many names can be those of one host, so it could flood that by
+ * varying the name.
+ */
+export const PER_ORG = 60;
 /** The most verifications of one host in a minute by one organization: nobody can flood a host by varying the path or port. */
 export const PER_ORG_AND_HOST = 20;
 /**
@@ -19,7 +24,7 @@ export interface ReachedLimit {
 
 /** Counts the verifications of callbacks that have begun in the last minute, and those that run, in this process. */
 export class VerificationLimits {
-  /** When verifications began in the last minute, by host, and by org and host. */
+  /** When verifications began in the last minute, by org, by org and host, and by host. */
   readonly #begun = new Map<string, number[]>();
   readonly #running = new Map<OrgId, number>();
   #all = 0;
@@ -32,6 +37,8 @@ export class VerificationLimits {
     if (ofOrg >= AT_ONCE_PER_ORG) return { max: AT_ONCE_PER_ORG };
     if (this.#all >= AT_ONCE) return { max: AT_ONCE };
     const counts = [
+      // No host has a space in its name.
+      [`${orgId} `, PER_ORG],
       [`${orgId} ${host}`, PER_ORG_AND_HOST],
       [host, PER_HOST],
     ] as const;

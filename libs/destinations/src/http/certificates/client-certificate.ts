@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { ClientCertificate } from '#libs/domain';
+import { TLS_LIMITS } from '../tls-limits.js';
 
 /** A certificate for TLS handshakes, or why it cannot be presented; the detail follows the name of the member. */
 export type LoadedCertificate =
@@ -41,7 +42,7 @@ export function loadCertificate(given: ClientCertificate, nowMs: number, ca?: st
   }
   if (!certificate.checkPrivateKey(privateKey)) return refused('private_key', 'does not belong to the certificate');
   try {
-    return { kind: 'loaded', context: createSecureContext({ cert, key, ca }) };
+    return { kind: 'loaded', context: createSecureContext({ ...TLS_LIMITS, cert, key, ca }) };
   } catch {
     return refused('certificate', 'cannot be used for TLS: one of its chain is invalid or too weak');
   }

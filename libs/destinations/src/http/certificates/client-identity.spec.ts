@@ -8,6 +8,7 @@ import { systemClock } from '#libs/domain';
 import { parseNetworks } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { freePort } from '../../../../../test/support/free-port.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { createResolver } from '../resolver.js';
 import {
   makeCertificates,
@@ -73,6 +74,31 @@ function push(
   });
 }
 
+/** Starts the server of the `openssl` program, which does what Node's cannot. */
+async function anOpenSslServer(...options: readonly string[]) {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'gapless-s-server-'));
+  const files = { cert: made.valid.cert, key: made.valid.key, CAfile: made.ca };
+  const given = Object.entries(files).flatMap(([name, text]) => {
+    writeFileSync(join(folder, name), text);
+    return [`-${name}`, join(folder, name)];
+  });
+  const server = spawn('openssl', ['s_server', '-accept', String(port), ...given, ...options]);
+  cleanUps.push(() => {
+    server.kill();
+    rmSync(folder, { recursive: true });
+    return Promise.resolve();
+  });
+  let printed = '';
+  server.stdout.on('data', (chunk) => (printed += String(chunk)));
+  const hasPrinted = (text: string) =>
+    eventually(() => {
+      expect(printed).toContain(text);
+    });
+  await hasPrinted('ACCEPT');
+  return { url: `https://127.0.0.1:${port}/`, stdin: server.stdin, hasPrinted };
+}
+
 describe('a push with a client certificate', () => {
   it('presents it to a receiver that requires one', async () => {
     expect(await push(aClient(), made.wrongHost)).toMatchObject({ kind: 'answered', status: 200 });
@@ -113,22 +139,7 @@ describe('a push with a client certificate', () => {
   });
 
   it('says what a server refuses that sends an alert after the handshake, as by TLS 1.3', async () => {
-    const port = await freePort();
-    const folder = mkdtempSync(join(tmpdir(), 'gapless-s-server-'));
-    const files = { cert: made.valid.cert, key: made.valid.key, CAfile: made.ca };
-    const given = Object.entries(files).flatMap(([name, text]) => {
-      writeFileSync(join(folder, name), text);
-      return [`-${name}`, join(folder, name)];
-    });
-    const refuses = ['-Verify', '2', '-verify_return_error', '-tls1_3', '-www'];
-    const alerting = spawn('openssl', ['s_server', '-accept', String(port), ...given, ...refuses]);
-    cleanUps.push(() => {
-      alerting.kill();
-      rmSync(folder, { recursive: true });
-      return Promise.resolve();
-    });
-    for await (const chunk of alerting.stdout) if (String(chunk).includes('ACCEPT')) break;
-    const url = `https://127.0.0.1:${port}/`;
+    const { url } = await anOpenSslServer('-Verify', '2', '-verify_return_error', '-tls1_3', '-www');
     const client = aClient();
     expect(await push(client, undefined, { url })).toMatchObject({
       kind: 'failed',
@@ -140,6 +151,33 @@ describe('a push with a client certificate', () => {
       error: 'tls',
       detail: 'the receiver does not know the authority of the client certificate',
     });
+  });
+
+  it('chooses no finite-field group, as one without does not', async () => {
+    const dhe = { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' } as const;
+    const choosing = await startReceiver((socket) => socket.destroy(), { tls: { ...made.rsa, ...dhe } });
+    cleanUps.push(() => choosing.close());
+    const url = `https://127.0.0.1:${choosing.port}/`;
+    expect(await push(aClient({ ca: made.rsa.cert }), made.valid, { url })).toMatchObject({
+      kind: 'failed',
+      error: 'tls',
+      detail: 'the receiver refused the TLS handshake',
+    });
+  });
+
+  it('begins no handshake again, nor does one without, whatever the receiver asks for', async () => {
+    const { url, stdin, hasPrinted } = await anOpenSslServer('-tls1_2');
+    for (const [path, certificate] of [['none'], ['one', made.valid]] as const) {
+      const pushed = push(aClient(), certificate, { url: url + path });
+      await hasPrinted(`POST /${path} `);
+      stdin.write('r\n');
+      // Otherwise it would wait for an answer until its time is over.
+      expect(await pushed).toMatchObject({
+        kind: 'failed',
+        error: 'tls',
+        detail: 'the receiver refused the TLS handshake',
+      });
+    }
   });
 
   it('still checks the certificate of the receiver', async () => {

@@ -7,6 +7,7 @@ import { loadCertificate } from '../certificates/client-certificate.js';
 import type { EndpointHost } from '../endpoint-url.js';
 import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
+import { TLS_LIMITS } from '../tls-limits.js';
 import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
 import type { EgressProxy } from '../proxy/egress-proxy.js';
 import type { ClientIdentity } from './push-attempt.js';
@@ -202,6 +203,7 @@ export class Connection {
   /** Does not resume TLS sessions: each connection verifies the certificate again. */
   #tls(name: string | undefined) {
     return {
+      ...TLS_LIMITS,
       ALPNProtocols: ['http/1.1'],
       ...(name === undefined ? {} : { servername: name }),
       ...(this.options.ca === undefined ? {} : { ca: this.options.ca }),

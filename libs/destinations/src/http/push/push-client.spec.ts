@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { TlsOptions } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '#libs/domain';
@@ -678,6 +679,20 @@ describe('TLS', () => {
     const server = await receiver(answer(OK), { tls: certificates[kind] });
     await expect(post(server, 'hooks.example.com')).resolves.toMatchObject({ kind: 'failed', error: 'tls', detail });
     await expect(post(server, '127.0.0.1')).resolves.toMatchObject({ kind: 'failed', error: 'tls', detail });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it.each<[string, Omit<TlsOptions, 'key' | 'cert'>]>([
+    ['1.2', { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' }],
+    ['1.3', { minVersion: 'TLSv1.3', ecdhCurve: 'ffdhe2048' }],
+  ])('%s of a receiver that wants a finite-field group fails as tls', async (_version, options) => {
+    const server = await receiver(answer(OK), { tls: { ...certificates.rsa, ...options } });
+    const push = client({ ca: certificates.rsa.cert });
+    await expect(push.post(aRequest(`https://localhost:${server.port}/`))).resolves.toMatchObject({
+      kind: 'failed',
+      error: 'tls',
+      detail: 'the receiver refused the TLS handshake',
+    });
     expect(server.requests).toHaveLength(0);
   });
 

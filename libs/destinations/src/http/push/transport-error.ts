@@ -57,6 +57,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate chain ends in an unknown authority',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate chain is incomplete',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'the receiver refused the TLS handshake',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the receiver requires a client certificate',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the receiver does not know the authority of the client certificate',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
