@@ -30,7 +30,7 @@ let receiver: Receiver;
 const publishing: Publishers[] = [];
 
 beforeAll(async () => {
-  kafka = await aPrivateKafka();
+  kafka = await aPrivateKafka({ runs: false });
   // It cuts the way to one database. Several have a test of their own.
   gapless = await aGapless({ KAFKA_BROKERS: kafka.brokers, PROJECTION_DATABASE_URLS: '' });
   postgres = await aTcpProxy(gapless.environment['DATABASE_URL']!);
@@ -40,7 +40,6 @@ beforeAll(async () => {
   const key = await anApiKey(store, orgId);
   await store.close();
   receiver = await aReceiver();
-  await kafka.stop();
   service = await aStageProcess('standalone', { ...gapless.environment, DATABASE_URL: postgres.url });
   api = new ApiClient(service.url, key);
 });

@@ -18,8 +18,8 @@ export interface PrivateKafka {
   remove(): Promise<void>;
 }
 
-/** Runs already. */
-export async function aPrivateKafka(): Promise<PrivateKafka> {
+/** @param runs whether it runs already, as it does unless told otherwise */
+export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean } = {}): Promise<PrivateKafka> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
   // While the broker is stopped, no other server gets this port by chance.
   const port = await freePort();
@@ -29,8 +29,8 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
       log: () => undefined,
       port,
     });
-  let running: EmbeddedKafka | undefined = await launch();
-  const { brokers } = running;
+  let running: EmbeddedKafka | undefined = runs ? await launch() : undefined;
+  const brokers = running?.brokers ?? `127.0.0.1:${port}`;
   const stop = async () => {
     await running?.stop();
     running = undefined;
