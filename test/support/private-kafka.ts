@@ -12,6 +12,8 @@ export interface PrivateKafka {
   readonly dataDir: string;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
   /** Has it stand still for so long: its connections stay open, and nothing is answered. */
   stall(forMs: number): Promise<void>;
   /** Stops it for good. */
@@ -39,6 +41,10 @@ export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean }
     const { server } = JSON.parse(readFileSync(join(dataDir, 'kafka.pid'), 'utf8')) as { server: { pid: number } };
     process.kill(server.pid, name);
   };
+  const kill = async () => {
+    if (running !== undefined) signal('SIGKILL');
+    await stop();
+  };
   return {
     brokers,
     dataDir,
@@ -47,6 +53,7 @@ export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean }
       if (running.brokers !== brokers) throw new Error(`somebody took the port of ${brokers} meanwhile`);
     },
     stop,
+    kill,
     async stall(forMs) {
       signal('SIGSTOP');
       try {
@@ -57,8 +64,7 @@ export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean }
     },
     async remove() {
       // Its records go, too, so it need not write them.
-      if (running !== undefined) signal('SIGKILL');
-      await stop();
+      await kill();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
