@@ -410,7 +410,7 @@ describe('every page', () => {
   }
 
   it.each<View>([
-    { theme: 'light', width: 1_280 },
+    { theme: 'light', width: 1_280, motion: true },
     { theme: 'dark', width: 1_280 },
     { theme: 'light', width: 390 },
   ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
