@@ -162,7 +162,7 @@ class Load {
       }
       this.longest.emit = Math.max(this.longest.emit, performance.now() - startedAtMs);
       accepted.set(org.orgId, (accepted.get(org.orgId) ?? 0) + 1);
-      await pause(30);
+      await pause(60);
     }
   }
 
@@ -181,7 +181,7 @@ class Load {
       } else {
         this.failures.push(`read ${status} ${text}`);
       }
-      await pause(15);
+      await pause(40);
     }
   }
 
