@@ -1,21 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page, Request } from 'playwright-core';
 import { conversationData } from '../support/conversations.js';
 import { eventually, PATIENCE_MS } from '../support/infrastructure/eventually.js';
 import { RULES_OF_COLOR, violations } from './support/accessibility.js';
-import { FrontDesk, type Desk } from './support/front-desk.js';
+import { RETRIED_SOON, shareFrontDesk, type Desk, type FrontDesk } from './support/front-desk.js';
 import { LateAnswers } from './support/late-answers.js';
+import { TICKET } from './support/tickets.js';
 import type { View, Visitor } from './support/visitor.js';
 
-const ENVIRONMENT = {
-  RETRY_SCHEDULE: '100ms,1h',
-  AUTO_DISABLE_AFTER: '10000',
-  SWEEP_INTERVAL: '200ms',
-};
-const TICKET = {
-  event: 'ticket.created',
-  data: { id: 'tkt_1', subject: 'Where is my parcel?' },
-};
 const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
@@ -31,17 +23,9 @@ interface Shifts {
 
 let desk: FrontDesk;
 
-beforeAll(async () => {
-  desk = await FrontDesk.open(ENVIRONMENT);
-});
-
-afterEach(async () => {
-  expect(await desk.clear()).toEqual([]);
-});
-
-afterAll(async () => {
-  await desk.close();
-});
+shareFrontDesk((opened) => {
+  desk = opened;
+}, RETRIED_SOON);
 
 describe('the thresholds of alerts', () => {
   it('are saved where they were changed, and keep the changes of others', async () => {
