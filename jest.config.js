@@ -1,6 +1,6 @@
 const transform = {
   '^.+\\.ts$': [
-    '@swc/jest',
+    '<rootDir>/scripts/jest-transform.mjs',
     {
       jsc: {
         parser: { syntax: 'typescript', decorators: true },
@@ -15,6 +15,8 @@ const transform = {
 };
 
 const shared = {
+  // Projects with the same id share the cache of compiled files.
+  id: 'gapless',
   transform,
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironment: 'node',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { McpSubscriptions } from '#libs/postgres';
 import { seqsAt } from '../e2e/delivery/support/pushes.js';
 import { conversationData } from '../support/conversations.js';
@@ -6,7 +6,7 @@ import { eventually } from '../support/infrastructure/eventually.js';
 import { anMcpSubscription } from '../support/mcp-subscriptions.js';
 import type { Receiver } from '../support/receiver.js';
 import { violations } from './support/accessibility.js';
-import { FrontDesk, type Desk } from './support/front-desk.js';
+import { shareFrontDesk, type Desk, type FrontDesk } from './support/front-desk.js';
 
 /** Three attempts, soon after each other; an endpoint is given up after two deliveries that failed wholly. */
 const ENVIRONMENT = { RETRY_SCHEDULE: '200ms,200ms', AUTO_DISABLE_AFTER: '6', SWEEP_INTERVAL: '200ms' };
@@ -14,17 +14,9 @@ const TICKET = { event: 'ticket.created', data: { id: 'tkt_1', subject: 'Where i
 
 let desk: FrontDesk;
 
-beforeAll(async () => {
-  desk = await FrontDesk.open(ENVIRONMENT);
-});
-
-afterEach(async () => {
-  expect(await desk.clear()).toEqual([]);
-});
-
-afterAll(async () => {
-  await desk.close();
-});
+shareFrontDesk((opened) => {
+  desk = opened;
+}, ENVIRONMENT);
 
 function fix(receiver: Receiver): void {
   receiver.answer = (_request, response) => response.end('ok');

@@ -1,21 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { violations } from './support/accessibility.js';
-import { FrontDesk } from './support/front-desk.js';
+import { shareFrontDesk, type FrontDesk } from './support/front-desk.js';
 
 let desk: FrontDesk;
 
-beforeAll(async () => {
-  desk = await FrontDesk.open();
-});
-
-afterEach(async () => {
-  expect(await desk.clear()).toEqual([]);
-});
-
-afterAll(async () => {
-  await desk.close();
+shareFrontDesk((opened) => {
+  desk = opened;
 });
 
 /** Where the focus is, as the name of its element. */

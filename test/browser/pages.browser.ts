@@ -1,21 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Request } from 'playwright-core';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page, Request } from 'playwright-core';
 import { conversationData } from '../support/conversations.js';
 import { eventually, PATIENCE_MS } from '../support/infrastructure/eventually.js';
 import { RULES_OF_COLOR, violations } from './support/accessibility.js';
-import { FrontDesk, type Desk } from './support/front-desk.js';
+import { RETRIED_SOON, shareFrontDesk, type Desk, type FrontDesk } from './support/front-desk.js';
 import { LateAnswers } from './support/late-answers.js';
+import { TICKET } from './support/tickets.js';
 import type { View, Visitor } from './support/visitor.js';
 
-const ENVIRONMENT = {
-  RETRY_SCHEDULE: '100ms,1h',
-  AUTO_DISABLE_AFTER: '10000',
-  SWEEP_INTERVAL: '200ms',
-};
-const TICKET = {
-  event: 'ticket.created',
-  data: { id: 'tkt_1', subject: 'Where is my parcel?' },
-};
 const MAX_FIRST_PAGE_BYTES = 145 * 1_024;
 const MAX_IDLE_REQUESTS = 20;
 const MAX_LAYOUT_SHIFT = 0.05;
@@ -31,17 +23,9 @@ interface Shifts {
 
 let desk: FrontDesk;
 
-beforeAll(async () => {
-  desk = await FrontDesk.open(ENVIRONMENT);
-});
-
-afterEach(async () => {
-  expect(await desk.clear()).toEqual([]);
-});
-
-afterAll(async () => {
-  await desk.close();
-});
+shareFrontDesk((opened) => {
+  desk = opened;
+}, RETRIED_SOON);
 
 describe('the thresholds of alerts', () => {
   it('are saved where they were changed, and keep the changes of others', async () => {
@@ -355,17 +339,34 @@ describe('every page', () => {
     await visitor.page.locator('.skeleton').first().waitFor({ state: 'detached' });
   }
 
-  /** Opens each dialog of the endpoint's page and of the keys' page, and returns what axe finds in them. */
-  async function findingsInDialogs(visitor: Visitor, rules?: readonly string[]): Promise<readonly string[]> {
+  async function untilStill(page: Page): Promise<void> {
+    await eventually(async () => {
+      expect(await page.evaluate<boolean>(IS_STILL)).toBe(true);
+    });
+  }
+
+  /** What axe finds in the other theme. It differs in colors alone, which needs no new page. */
+  async function violationsInTheDark(page: Page): Promise<readonly string[]> {
+    // Without motion, the old colors do not fade and what pulses without end stops.
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    await untilStill(page);
+    const found = await violations(page, RULES_OF_COLOR);
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' });
+    return found.map((violation) => `dark: ${violation}`);
+  }
+
+  /** Opens each dialog of the endpoint's page and of the keys' page, and returns what `look` finds in them. */
+  async function findingsInDialogs(
+    visitor: Visitor,
+    look: (page: Page) => Promise<readonly string[]>,
+  ): Promise<readonly string[]> {
     const { page } = visitor;
     const found: string[] = [];
-    const look = async (name: string) => {
+    const lookAt = async (name: string) => {
       await page.getByRole('dialog').waitFor();
       // Its backdrop is half transparent while it fades in.
-      await eventually(async () => {
-        expect(await page.evaluate<boolean>(IS_STILL)).toBe(true);
-      });
-      found.push(...(await violations(page, rules)).map((violation) => `${name}: ${violation}`));
+      await untilStill(page);
+      found.push(...(await look(page)).map((violation) => `${name}: ${violation}`));
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     };
@@ -373,19 +374,19 @@ describe('every page', () => {
     await show(visitor, endpoint);
     for (const action of ['Recover deliveries …', 'Rotate secret …', 'Delete …']) {
       await visitor.choose(action);
-      await look(action);
+      await lookAt(action);
     }
     await show(visitor, '/keys');
     await visitor.button('New API key').click();
-    await look('New API key');
+    await lookAt('New API key');
     await visitor
       .button(/^Revoke gk_/)
       .first()
       .click();
-    await look('Revoke');
+    await lookAt('Revoke');
     if ((page.viewportSize()?.width ?? 0) < 800) {
       await visitor.button('Menu').click();
-      await look('Menu');
+      await lookAt('Menu');
     }
     return found;
   }
@@ -409,25 +410,24 @@ describe('every page', () => {
     return shifted > MAX_LAYOUT_SHIFT ? [`${path}: moved by ${shifted}: ${movers.join(', ')}`] : [];
   }
 
-  it.each<View>([
-    { theme: 'light', width: 1_280 },
-    { theme: 'dark', width: 1_280 },
-    { theme: 'light', width: 390 },
-  ])('keeps nobody out, fits, and stays in its place: $theme, $width wide', async (view) => {
+  const inBothThemes = async (page: Page) => [...(await violations(page)), ...(await violationsInTheDark(page))];
+
+  it.each<{ readonly view: View; readonly look: (page: Page) => Promise<readonly string[]> }>([
+    { view: { width: 1_280, motion: true }, look: inBothThemes },
+    { view: { width: 390 }, look: violations },
+  ])('keeps nobody out, fits, and stays in its place: $view.width wide', async ({ view, look }) => {
     const visitor = await desk.aVisitor(view);
     await visitor.bringSession(everything.apiKey);
     await watchShifts(visitor);
-    // The dark pages differ from the light ones of the same width in colors alone.
-    const rules = view.theme === 'dark' ? RULES_OF_COLOR : undefined;
     const found: string[] = [];
     for (const path of paths) {
       await show(visitor, path);
-      found.push(...(await violations(visitor.page, rules)).map((violation) => `${path}: ${violation}`));
+      found.push(...(await look(visitor.page)).map((violation) => `${path}: ${violation}`));
       const overflow = await visitor.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       if (overflow > 0) found.push(`${path}: is ${overflow} px too wide`);
       found.push(...(await shiftsIn(visitor, path)));
     }
-    found.push(...(await findingsInDialogs(visitor, rules)));
+    found.push(...(await findingsInDialogs(visitor, look)));
     expect(found).toEqual([]);
   });
 

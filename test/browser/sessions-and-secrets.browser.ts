@@ -1,21 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/infrastructure/eventually.js';
-import { FrontDesk } from './support/front-desk.js';
+import { shareFrontDesk, type FrontDesk } from './support/front-desk.js';
 import { holdAnswers } from './support/hold-answers.js';
 import type { Visitor } from './support/visitor.js';
 
 let desk: FrontDesk;
 
-beforeAll(async () => {
-  desk = await FrontDesk.open();
-});
-
-afterEach(async () => {
-  expect(await desk.clear()).toEqual([]);
-});
-
-afterAll(async () => {
-  await desk.close();
+shareFrontDesk((opened) => {
+  desk = opened;
 });
 
 describe('a secret that is shown once', () => {

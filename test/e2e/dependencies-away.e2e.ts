@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { OrgId } from '#libs/domain';
 import { ApiClient, type Answer, type Envelope, type Submission } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aPrivateKafka, type PrivateKafka } from '../support/private-kafka.js';
@@ -11,6 +11,7 @@ import { aReceiver, type Receiver } from '../support/receiver.js';
 import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import { aStore } from '../support/store.js';
 import { aTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 
 /** Longer than any back-off, shorter than anybody would wait. */
@@ -30,7 +31,7 @@ let receiver: Receiver;
 const publishing: Publishers[] = [];
 
 beforeAll(async () => {
-  kafka = await aPrivateKafka();
+  kafka = await aPrivateKafka({ runs: false });
   // It cuts the way to one database. Several have a test of their own.
   gapless = await aGapless({ KAFKA_BROKERS: kafka.brokers, PROJECTION_DATABASE_URLS: '' });
   postgres = await aTcpProxy(gapless.environment['DATABASE_URL']!);
@@ -40,7 +41,6 @@ beforeAll(async () => {
   const key = await anApiKey(store, orgId);
   await store.close();
   receiver = await aReceiver();
-  await kafka.stop();
   service = await aStageProcess('standalone', { ...gapless.environment, DATABASE_URL: postgres.url });
   api = new ApiClient(service.url, key);
 });

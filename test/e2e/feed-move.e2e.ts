@@ -17,13 +17,14 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Envelope } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
-import { aGapless, migrateTestDatabase, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/infrastructure/database.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { ROOT } from '../support/root.js';
 import { oneTo } from '../support/sequence.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import { migrateTestDatabase } from '../support/store.js';
 
 const PARTITIONS = 4;
 const EVENTS = 300;
@@ -162,7 +163,7 @@ class Load {
       }
       this.longest.emit = Math.max(this.longest.emit, performance.now() - startedAtMs);
       accepted.set(org.orgId, (accepted.get(org.orgId) ?? 0) + 1);
-      await pause(30);
+      await pause(60);
     }
   }
 
@@ -181,7 +182,7 @@ class Load {
       } else {
         this.failures.push(`read ${status} ${text}`);
       }
-      await pause(15);
+      await pause(40);
     }
   }
 

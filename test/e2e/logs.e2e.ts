@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Store } from '#libs/postgres';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { aStageProcess, type StageProcess } from '../support/stage-process.js';
+import { aStore } from '../support/store.js';
 
 const PAYLOAD = `payload-${randomBytes(8).toString('hex')}`;
 const TOKEN = `token-${randomBytes(8).toString('hex')}`;

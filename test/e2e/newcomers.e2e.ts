@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { ROOT } from '../support/root.js';
 import { aStageProcess } from '../support/stage-process.js';
+import { aStore } from '../support/store.js';
 
 // What docs/contribute.md says about a new stage and a new destination, followed in a copy of the tree.
 

@@ -8,7 +8,7 @@ import { OpenTelemetry } from '../../libs/telemetry/src/tracing/open-telemetry.j
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { freePort } from '../support/free-port.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
@@ -16,6 +16,7 @@ import { scrape, valueOf, type Sample } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 import { aStageProcess, type LogLine, type StageProcess } from '../support/stage-process.js';
 import { ALL_STAGES, API_HTTP } from '../support/stages.js';
+import { aStore } from '../support/store.js';
 
 type MetricName = keyof typeof METRICS;
 

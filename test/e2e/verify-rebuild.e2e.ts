@@ -14,7 +14,7 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
-import { aGapless, aStore, migrateTestDatabase, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { aDatabaseLogin, type DatabaseLogin } from '../support/database-login.js';
 import { createTestDatabase } from '../support/infrastructure/database.js';
@@ -23,6 +23,7 @@ import { readLog } from '../support/log-reader.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { ROOT } from '../support/root.js';
 import { oneTo } from '../support/sequence.js';
+import { aStore, migrateTestDatabase } from '../support/store.js';
 
 interface Verified {
   readonly ok: boolean;

@@ -9,7 +9,7 @@ import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { bufferBytesDuring } from '../support/buffer-bytes.js';
 import { costTable, exceeding, type Costs } from '../support/counted-costs.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { heapBytesDuring } from '../support/heap-bytes.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -17,6 +17,7 @@ import { watchKafkaWire, type KafkaWire } from '../support/kafka-wire.js';
 import { watchPostgresStatements, type PostgresStatements } from '../support/postgres-statements.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
+import { aStore } from '../support/store.js';
 
 /**
  * What events may cost: about one and a half times what they do, so that one statement or request more for each of them

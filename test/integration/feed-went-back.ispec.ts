@@ -6,11 +6,12 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { oneTo } from '../support/sequence.js';
+import { aStore } from '../support/store.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
 const EVENTS = 20;

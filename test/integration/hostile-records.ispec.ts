@@ -24,6 +24,8 @@ import { aReceiver, type Receiver } from '../support/receiver.js';
 
 /** For a machine that is busy otherwise; `npm run test:hostile` measures that it takes less than 5 s. */
 const GOES_ON_WITHIN_MS = 30_000;
+/** Each look for a dead letter reads the whole topic. */
+const BETWEEN_READS = { intervalMs: 1_000 };
 
 let gapless: GaplessUnderTest;
 let app: GaplessApp;
@@ -133,7 +135,7 @@ describe('a foreign record of the log', () => {
     await eventually(async () => {
       const dead = (await codesByOrigin()).get(origin(answer, 'log'));
       expect(dead).toMatchObject({ 'x-error-code': 'not_a_log_record' });
-    });
+    }, BETWEEN_READS);
   });
 
   it('stops no command', async () => {
@@ -198,7 +200,7 @@ describe('an unreadable batch of the delivery facts', () => {
     await eventually(async () => {
       const dead = (await codesByOrigin()).get(origin(answer, 'deliveries'));
       expect(dead).toMatchObject({ 'x-error-code': 'unreadable' });
-    });
+    }, BETWEEN_READS);
     const verified = await runCommand(verifyCommand, gapless.environment);
     expect(verified.lines.join('\n')).toMatch(
       /facts compared, 1 records that are not facts are skipped$[^]*^No differences\.$/m,

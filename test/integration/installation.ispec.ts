@@ -4,7 +4,8 @@ import { InstallationRows, Store } from '#libs/postgres';
 import { InstallationTopic, KafkaConnection, topicNames } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { SequencerModule } from '../../apps/sequencer/src/sequencer.module.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
+import { aStore } from '../support/store.js';
 
 const connection = new KafkaConnection({
   brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),

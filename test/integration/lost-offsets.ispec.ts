@@ -5,13 +5,14 @@ import { TOPICS, type GaplessApp } from '#libs/platform';
 import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { deleteGroups, groupsOf, resetToLatest } from '../support/consumer-groups.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readTopic } from '../support/log-reader.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { oneTo } from '../support/sequence.js';
 import { API_HTTP, STAGE_MODULES } from '../support/stages.js';
+import { aStore } from '../support/store.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
 

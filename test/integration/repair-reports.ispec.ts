@@ -25,11 +25,12 @@ import { ApiClient } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
 import { conversationData } from '../support/conversations.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aReceiver, type Receiver } from '../support/receiver.js';
 import { oneTo } from '../support/sequence.js';
+import { aStore } from '../support/store.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
 const NOTHING = { logOffset: 0, inboxOffset: 0, clockMs: null };

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import { Store, type FeedSpread } from '#libs/postgres';
 import { startGaplessApp, type GaplessApp, type GaplessAppOptions } from '#libs/platform';
-import { createLogger, type Environment, type HealthBoard } from '#libs/runtime';
+import type { Environment, HealthBoard } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
 import { anEnvironment } from './environment.js';
 import { createTestDatabase } from './infrastructure/database.js';
 import { oneTo } from './sequence.js';
 import { ALL_STAGES, API_HTTP } from './stages.js';
+import { migrateTestDatabase } from './store.js';
 
 /** A Gapless of a suite's own: its own database and its own topics on the servers that all suites share. */
 export interface GaplessUnderTest {
@@ -33,23 +33,6 @@ export interface GaplessUnderTest {
 
 /** How many databases share the feed of each Gapless. */
 const FEED_DATABASES = Number(process.env['TEST_FEED_DATABASES'] ?? 1);
-
-export async function migrateTestDatabase(url: string): Promise<void> {
-  const store = aStore(url);
-  await store.open(() => undefined);
-  await store.close();
-}
-
-/** A `Store` that says nothing; it is not open yet. */
-export function aStore(databaseUrl: string, feed?: FeedSpread): Store {
-  return new Store({
-    databaseUrl,
-    applicationName: 'test',
-    logger: createLogger('silent', 'test'),
-    migratesWhenOpened: true,
-    ...(feed === undefined ? {} : { feed }),
-  });
-}
 
 export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {
   // A database without a partition would be refused.

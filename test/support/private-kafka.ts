@@ -12,14 +12,16 @@ export interface PrivateKafka {
   readonly dataDir: string;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
   /** Has it stand still for so long: its connections stay open, and nothing is answered. */
   stall(forMs: number): Promise<void>;
   /** Stops it for good. */
   remove(): Promise<void>;
 }
 
-/** Runs already. */
-export async function aPrivateKafka(): Promise<PrivateKafka> {
+/** @param runs whether it runs already, as it does unless told otherwise */
+export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean } = {}): Promise<PrivateKafka> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
   // While the broker is stopped, no other server gets this port by chance.
   const port = await freePort();
@@ -29,8 +31,8 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
       log: () => undefined,
       port,
     });
-  let running: EmbeddedKafka | undefined = await launch();
-  const { brokers } = running;
+  let running: EmbeddedKafka | undefined = runs ? await launch() : undefined;
+  const brokers = running?.brokers ?? `127.0.0.1:${port}`;
   const stop = async () => {
     await running?.stop();
     running = undefined;
@@ -38,6 +40,10 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
   const signal = (name: NodeJS.Signals) => {
     const { server } = JSON.parse(readFileSync(join(dataDir, 'kafka.pid'), 'utf8')) as { server: { pid: number } };
     process.kill(server.pid, name);
+  };
+  const kill = async () => {
+    if (running !== undefined) signal('SIGKILL');
+    await stop();
   };
   return {
     brokers,
@@ -47,6 +53,7 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
       if (running.brokers !== brokers) throw new Error(`somebody took the port of ${brokers} meanwhile`);
     },
     stop,
+    kill,
     async stall(forMs) {
       signal('SIGSTOP');
       try {
@@ -57,8 +64,7 @@ export async function aPrivateKafka(): Promise<PrivateKafka> {
     },
     async remove() {
       // Its records go, too, so it need not write them.
-      if (running !== undefined) signal('SIGKILL');
-      await stop();
+      await kill();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
@@ -131,7 +131,10 @@ export async function aSecuredKafka(
       'sasl.jaas.config': `${PLAIN} username="admin" password="admin";`,
     }),
   );
-  const java = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx256m', '-cp', `${KAFKA_JARS}/*`];
+  // As embedded brokers do, both programs take their classes from the archive that the bootstrap makes.
+  const classes = `${KAFKA_JARS}.jsa`;
+  const sharing = existsSync(classes) ? [`-XX:SharedArchiveFile=${classes}`] : [];
+  const java = [...sharing, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xmx256m', '-cp', `${KAFKA_JARS}/*`];
   const clusterId = randomUUID().replaceAll('-', '').slice(0, 22);
   const scram = users.flatMap((user) =>
     ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((hash) => ['--add-scram', `${hash}=[name=${user},password=${user}]`]),

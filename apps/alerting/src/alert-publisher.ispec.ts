@@ -11,9 +11,9 @@ import {
 } from '#libs/kafka-log';
 import { AlertOutbox, type Store } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
-import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
+import { aStore, migrateTestDatabase } from '../../../test/support/store.js';
 import { makeTopics } from '../../../test/support/topics.js';
 import { AlertPublisher, type AlertPublisherDependencies } from './alert-publisher.js';
 

@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { databaseName } from '#libs/runtime';
-import { migrateTestDatabase } from '../../../test/support/gapless.js';
 import { createTestDatabase } from '../../../test/support/infrastructure/database.js';
+import { migrateTestDatabase } from '../../../test/support/store.js';
 import { openFeed } from './open-feed.js';
 import { withStore } from './with-store.js';
 

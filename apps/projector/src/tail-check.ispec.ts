@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { FeedAudit, FeedProjection, type FeedEvent, type Store } from '#libs/postgres';
 import { createLogger, type Config } from '#libs/runtime';
-import { aStore, migrateTestDatabase } from '../../../test/support/gapless.js';
 import { anOrgId } from '../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
+import { aStore, migrateTestDatabase } from '../../../test/support/store.js';
 import { TailCheck } from './tail-check.js';
 
 const CONFIG = { retentionMs: 30 * 86_400_000 } as Config;

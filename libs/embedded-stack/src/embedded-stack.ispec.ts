@@ -2,7 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Kafka, logLevel } from 'kafkajs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -16,17 +25,19 @@ import { childrenOf, identifyProcess, isAlive, type ProcessIdentity } from './pr
 const topic = 'written';
 
 let directory: string;
+let dataDir: string;
 let lines: string[] = [];
 const running: EmbeddedStack[] = [];
 const children: number[] = [];
 
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'gapless größe 100% of ${env:HOME} '));
+  dataDir = join(directory, 'restart');
 });
 
-afterEach(async () => {
+async function stopAll(): Promise<void> {
   await Promise.all(running.splice(0).map((stack) => stack.stop()));
-});
+}
 
 afterAll(() => {
   for (const pid of children) if (identifyProcess(pid) !== undefined) process.kill(pid, 'SIGKILL');
@@ -115,92 +126,125 @@ function serversOf(dataDir: string): ProcessIdentity[] {
   return ['kafka.pid', 'postgres.pid'].map((file) => serverOf(dataDir, file));
 }
 
-describe('embedded Kafka and Postgres', () => {
-  /** Everything below the directory that others than its owner may read, write or enter, and that they can get to. */
-  function openFiles(path: string): readonly string[] {
-    const found = lstatSync(path);
-    const isOpen = (found.mode & 0o077) !== 0;
-    if (!found.isDirectory()) return isOpen ? [path] : [];
-    const inside = readdirSync(path).flatMap((name) => openFiles(join(path, name)));
-    return isOpen ? [path, ...inside] : inside;
-  }
+/** Everything below the directory that others than its owner may read, write or enter, and that they can get to. */
+function openFiles(path: string): readonly string[] {
+  const found = lstatSync(path);
+  const isOpen = (found.mode & 0o077) !== 0;
+  if (!found.isDirectory()) return isOpen ? [path] : [];
+  const inside = readdirSync(path).flatMap((name) => openFiles(join(path, name)));
+  return isOpen ? [path, ...inside] : inside;
+}
 
-  it('keep their records, tables and logs from other users of the machine', async () => {
-    const dataDir = join(directory, 'private');
-    const stack = await start(dataDir);
+function expectPrivate(): void {
+  expect(openFiles(join(dataDir, 'kafka'))).toEqual([]);
+  // The folder leads another user to the cluster: Postgres does not run as root.
+  const home = join(dataDir, 'postgres');
+  expect(openFiles(home).filter((path) => path !== home)).toEqual([]);
+}
+
+/** Up to where the broker knows partitions of the topic to be on the disk: what it starts from after a crash. */
+function flushedOffsets(of: string): readonly number[] {
+  const file = join(dataDir, 'kafka/records/recovery-point-offset-checkpoint');
+  const places = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(2) : [];
+  return places.filter((place) => place.startsWith(`${of} `)).map((place) => Number(place.split(' ')[2]));
+}
+
+// One story, in order: a start takes longer than most tests, so they share the servers and what is in them.
+describe('embedded Kafka and Postgres', () => {
+  let stack: EmbeddedStack;
+
+  beforeAll(async () => {
+    stack = await start(dataDir);
     await write(stack);
-    expect(openFiles(join(dataDir, 'kafka'))).toEqual([]);
-    // The folder leads another user to the cluster: Postgres does not run as root.
-    const home = join(dataDir, 'postgres');
-    expect(openFiles(home).filter((path) => path !== home)).toEqual([]);
-    await stack.stop();
-    // As an earlier version left it.
-    chmodSync(join(dataDir, 'kafka'), 0o755);
-    chmodSync(join(home, 'postgres.log'), 0o644);
-    await start(dataDir);
-    expect(openFiles(join(dataDir, 'kafka'))).toEqual([]);
-    expect(openFiles(home).filter((path) => path !== home)).toEqual([]);
   });
 
-  it('keep what was acknowledged, and their addresses, over a restart', async () => {
-    const dataDir = join(directory, 'restart');
-    const first = await start(dataDir);
-    await write(first);
-    const servers = serversOf(dataDir);
-    await first.stop();
-    await first.stop();
-    expect(servers.filter(isAlive)).toEqual([]);
+  afterAll(stopAll);
 
-    const second = await start(dataDir);
-    expect({ brokers: second.brokers, url: second.databaseUrl }).toEqual({
-      brokers: first.brokers,
-      url: first.databaseUrl,
-    });
-    await expectWritten(second);
+  it('keep their records, tables and logs from other users of the machine', () => {
+    expectPrivate();
   });
 
   it('listen on loopback only', async () => {
-    const stack = await start(join(directory, 'restart'));
     expect(stack.brokers).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(await query(stack, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
     expect(await query(stack, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
     expect(await query(stack, 'SHOW fsync')).toEqual([{ fsync: 'on' }]);
   });
 
+  it('have records and offsets of groups on the disk soon, so that a power cut loses the last second at most', async () => {
+    const admin = kafkaOf(stack).admin();
+    await admin.connect();
+    await eventually(() =>
+      admin.setOffsets({ groupId: 'a-group', topic, partitions: [{ partition: 0, offset: '1' }] }),
+    );
+    await admin.disconnect();
+    // Written down every 5 s, and once a minute by a broker that flushes when it likes: at the roll of a segment.
+    await eventually(
+      () => {
+        expect(flushedOffsets(topic)).toEqual([2]);
+        expect(Math.max(...flushedOffsets('__consumer_offsets'))).toBeGreaterThan(0);
+      },
+      { timeoutMs: 45_000, intervalMs: 200 },
+    );
+  });
+
+  it('keep what was acknowledged, and their addresses, over a restart, and close what an earlier version left open', async () => {
+    const servers = serversOf(dataDir);
+    await stack.stop();
+    await stack.stop();
+    expect(servers.filter(isAlive)).toEqual([]);
+
+    chmodSync(join(dataDir, 'kafka'), 0o755);
+    chmodSync(join(dataDir, 'postgres/postgres.log'), 0o644);
+    const second = await start(dataDir);
+    expect({ brokers: second.brokers, url: second.databaseUrl }).toEqual({
+      brokers: stack.brokers,
+      url: stack.databaseUrl,
+    });
+    expectPrivate();
+    await expectWritten(second);
+  });
+});
+
+describe('embedded Kafka and Postgres at later starts', () => {
+  afterEach(stopAll);
+
   it('go to other ports when theirs are taken by somebody else', async () => {
-    const dataDir = join(directory, 'restart');
-    const first = await start(dataDir);
-    await first.stop();
-    const taken = createServer().listen(Number(first.brokers.split(':')[1]), '127.0.0.1');
+    const [kafkaPort, postgresPort] = ['kafka.port', 'postgres.port'].map((file) =>
+      readFileSync(join(dataDir, file), 'utf8').trim(),
+    );
+    const taken = createServer().listen(Number(kafkaPort), '127.0.0.1');
     await once(taken, 'listening');
     try {
-      const second = await start(dataDir);
-      expect(second.brokers).not.toBe(first.brokers);
-      expect(second.databaseUrl).toBe(first.databaseUrl);
-      await expectWritten(second);
+      const stack = await start(dataDir);
+      expect(stack.brokers).not.toBe(`127.0.0.1:${kafkaPort!}`);
+      expect(new URL(stack.databaseUrl).port).toBe(postgresPort);
+      await expectWritten(stack);
     } finally {
       taken.close();
     }
   });
 
-  it('that a killed Gapless left behind are recognised, stopped and started again with all they hold', async () => {
-    const dataDir = join(directory, 'restart');
+  it('refuse another Gapless while theirs is alive, and start again with all they hold once it is killed', async () => {
     const elsewhere = await startElsewhere(dataDir);
     const leftovers = serversOf(dataDir);
-    await elsewhere.kill();
+    const refused = await start(dataDir).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(DataDirInUseError);
+    expect(String(refused)).toContain(`process ${elsewhere.pid}`);
     expect(leftovers.filter(isAlive)).toEqual(leftovers);
 
+    await elsewhere.kill();
+    expect(leftovers.filter(isAlive)).toEqual(leftovers);
     const stack = await start(dataDir);
     expect(leftovers.filter(isAlive)).toEqual([]);
     expect(lines.filter((line) => line.includes('of a killed Gapless still runs'))).toHaveLength(2);
+    const servers = serversOf(dataDir);
     await expectWritten(stack);
+    expect(servers.filter(isAlive)).toEqual(servers);
   });
 
-  it('stay up after one crash after the other, whatever was killed: the owner, Kafka with it, or all', async () => {
-    const dataDir = join(directory, 'crashes');
-    await write(await start(dataDir));
-    await running.pop()?.stop();
-    for (const files of [[], ['kafka.pid'], ['kafka.pid', 'postgres.pid']]) {
+  it('stay up after one crash after the other, whatever was killed with their owner: Kafka, or both', async () => {
+    for (const files of [['kafka.pid'], ['kafka.pid', 'postgres.pid']]) {
       const elsewhere = await startElsewhere(dataDir);
       const victims = files.map((file) => serverOf(dataDir, file));
       await elsewhere.kill();
@@ -215,7 +259,6 @@ describe('embedded Kafka and Postgres', () => {
   }, 300_000);
 
   it('start after a killed Postgres of which one process does not end', async () => {
-    const dataDir = join(directory, 'crashes');
     const elsewhere = await startElsewhere(dataDir);
     const postgres = serverOf(dataDir, 'postgres.pid');
     const [stopped] = childrenOf(postgres.pid);
@@ -231,21 +274,7 @@ describe('embedded Kafka and Postgres', () => {
     expect(isAlive(stopped!)).toBe(false);
   });
 
-  it('refuse a directory that a Gapless that is alive uses, and name its process', async () => {
-    const dataDir = join(directory, 'in-use');
-    const elsewhere = await startElsewhere(dataDir);
-    const servers = serversOf(dataDir);
-    const refused = await start(dataDir).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(DataDirInUseError);
-    expect(String(refused)).toContain(`process ${elsewhere.pid}`);
-    expect(servers.filter(isAlive)).toEqual(servers);
-
-    await elsewhere.kill();
-    await start(dataDir);
-  });
-
   it('start over a lock file whose pid belongs to a stranger by now', async () => {
-    const dataDir = join(directory, 'restart');
     writeFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), `${process.pid}\n`);
     const stranger = { pid: process.pid, started: 'in an earlier life' };
     writeFileSync(join(dataDir, 'kafka.pid'), JSON.stringify({ owner: stranger, server: stranger }));
@@ -253,21 +282,20 @@ describe('embedded Kafka and Postgres', () => {
   });
 
   it('leave no process and no claim behind when the start is aborted', async () => {
-    const dataDir = join(directory, 'aborted');
+    const aborted = join(directory, 'aborted');
     const abort = new AbortController();
-    const starting = start(dataDir, abort.signal).catch((error: unknown) => error);
+    const starting = start(aborted, abort.signal).catch((error: unknown) => error);
     await eventually(() => {
-      expect(serversOf(dataDir)).not.toContain(undefined);
+      expect(serversOf(aborted)).not.toContain(undefined);
     });
-    const servers = serversOf(dataDir);
+    const servers = serversOf(aborted);
     abort.abort(new Error('changed my mind'));
     expect(await starting).toEqual(new Error('changed my mind'));
     expect(servers.filter(isAlive)).toEqual([]);
-    expect(readdirSync(dataDir).filter((file) => file.endsWith('.pid'))).toEqual([]);
+    expect(readdirSync(aborted).filter((file) => file.endsWith('.pid'))).toEqual([]);
   });
 
   it('show the end of the log when they die', async () => {
-    const dataDir = join(directory, 'restart');
     const stack = await start(dataDir);
     const [kafka] = serversOf(dataDir);
     process.kill(kafka!.pid, 'SIGKILL');

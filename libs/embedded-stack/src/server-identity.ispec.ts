@@ -21,14 +21,14 @@ beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'gapless-identity-'));
 });
 
-afterEach(async () => {
+afterEach(() => {
   for (const door of doors.splice(0)) door.close();
-  await Promise.all(running.splice(0).map((stack) => stack.stop()));
-}, TIMEOUT_MS);
-
-afterAll(() => {
-  rmSync(directory, { recursive: true, force: true });
 });
+
+afterAll(async () => {
+  await Promise.all(running.map((stack) => stack.stop()));
+  rmSync(directory, { recursive: true, force: true });
+}, TIMEOUT_MS);
 
 async function start(name: string, ports: { kafkaPort: number; postgresPort: number }): Promise<EmbeddedStack> {
   const dataDir = join(directory, name);
@@ -97,13 +97,18 @@ async function takePortsOf(name: string, ports: { kafkaPort: number; postgresPor
   ]);
 }
 
+// One story, in order: each start takes seconds.
 describe('embedded servers', () => {
+  let other: EmbeddedStack;
+  let late: EmbeddedStack;
+
   it(
     'of three starts at the same moment, which all want the same ports, are of three separate installations',
     async () => {
       const ports = await freePorts();
       const names = ['one', 'two', 'three'];
       const stacks = await Promise.all(names.map((name) => start(name, ports)));
+      other = stacks[0]!;
       expect(new Set(stacks.map(({ brokers }) => brokers)).size).toBe(3);
       expect(new Set(stacks.map(({ databaseUrl }) => new URL(databaseUrl).port)).size).toBe(3);
       const answers = await Promise.all(stacks.map(whoAnswers));
@@ -113,6 +118,7 @@ describe('embedded servers', () => {
         expect(isAlive(serverOf(name, 'kafka.pid')!)).toBe(true);
         expect(isAlive(serverOf(name, 'postgres.pid')!)).toBe(true);
       }
+      await Promise.all(stacks.slice(1).map((stack) => stack.stop()));
     },
     TIMEOUT_MS,
   );
@@ -120,12 +126,11 @@ describe('embedded servers', () => {
   it(
     'are not mistaken for those of another installation that took their ports in the meantime',
     async () => {
-      const other = await start('other', await freePorts());
       const ports = await freePorts();
       const starting = start('late', ports);
       starting.catch(() => undefined);
       await takePortsOf('late', ports, other);
-      const late = await starting;
+      late = await starting;
       expect(late.brokers).not.toBe(`127.0.0.1:${ports.kafkaPort}`);
       const [answers, others] = await Promise.all([whoAnswers(late), whoAnswers(other)]);
       expect(answers.kafka).not.toBe(others.kafka);
@@ -138,24 +143,21 @@ describe('embedded servers', () => {
   it(
     'that are restarted after a crash stay up, though another installation has taken their port',
     async () => {
-      const other = await start('other', await freePorts());
-      const ports = await freePorts();
-      const crashed = await start('late', ports);
-      const before = await whoAnswers(crashed);
+      const before = await whoAnswers(late);
       process.kill(serverOf('late', 'kafka.pid')!.pid, 'SIGKILL');
-      await crashed.died;
-      await crashed.stop();
+      await late.died;
+      await late.stop();
 
       // The broker asks for its port when its controller has given up the one before, seconds after its start.
-      const again = start('late', ports);
-      again.catch(() => undefined);
+      const starting = start('late', { kafkaPort: 0, postgresPort: 0 });
+      starting.catch(() => undefined);
       await eventually(() => {
         expect(serverOf('late', 'kafka.pid')).toBeDefined();
       });
-      await leadTo(Number(crashed.brokers.split(':')[1]), new URL(`kafka://${other.brokers}`));
-      const stack = await again;
-      expect(await whoAnswers(stack)).toEqual(before);
-      expect(stack.brokers).not.toBe(crashed.brokers);
+      await leadTo(Number(late.brokers.split(':')[1]), new URL(`kafka://${other.brokers}`));
+      const again = await starting;
+      expect(await whoAnswers(again)).toEqual(before);
+      expect(again.brokers).not.toBe(late.brokers);
     },
     TIMEOUT_MS,
   );

@@ -1,3 +1,4 @@
+import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { Store, type ApiKeyScope } from '#libs/postgres';
 import { DeliverySuite } from '../../e2e/delivery/support/delivery-suite.js';
@@ -14,6 +15,9 @@ export interface Desk {
   readonly operator: Operator;
   readonly apiKey: string;
 }
+
+/** A delivery that fails is soon being retried, and stays so. No endpoint is disabled by itself. */
+export const RETRIED_SOON = { RETRY_SCHEDULE: '100ms,1h', AUTO_DISABLE_AFTER: '10000', SWEEP_INTERVAL: '200ms' };
 
 /** A Gapless and a browser that the tests of a file share. Each test has orgs and visitors of its own. */
 export class FrontDesk {
@@ -66,4 +70,28 @@ export class FrontDesk {
     await this.browser.close();
     await this.suite.stop();
   }
+}
+
+/**
+ * Opens a front desk for the tests of a file. Each of them fails if a browser complained.
+ * @param begin is called with the desk before the first test
+ */
+export function shareFrontDesk(
+  begin: (desk: FrontDesk) => void,
+  environment: Readonly<Record<string, string>> = {},
+): void {
+  let desk: FrontDesk;
+
+  beforeAll(async () => {
+    desk = await FrontDesk.open(environment);
+    begin(desk);
+  });
+
+  afterEach(async () => {
+    expect(await desk.clear()).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await desk.close();
+  });
 }

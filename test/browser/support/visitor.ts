@@ -5,6 +5,8 @@ import { PATIENCE_MS } from '../../support/infrastructure/eventually.js';
 export interface View {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
+  /** Whether pages may move: a browser without a GPU draws what moves without end over and over. */
+  readonly motion?: true;
 }
 
 /** Somebody with a browser of their own; keeps what the browser complains about. */
@@ -25,9 +27,13 @@ export class Visitor {
   static async come(
     browser: Browser,
     baseUrl: string,
-    { theme = 'light', width = 1_280 }: View = {},
+    { theme = 'light', width = 1_280, motion }: View = {},
   ): Promise<Visitor> {
-    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: theme,
+      reducedMotion: motion ? 'no-preference' : 'reduce',
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     return new Visitor(context, page, baseUrl);

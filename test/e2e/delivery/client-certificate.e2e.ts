@@ -10,10 +10,11 @@ import type { Store } from '#libs/postgres';
 import { makeCertificates, type KeyAndCertificate, type TestCertificates } from '../../support/certificates.js';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
-import { aGapless, aStore, type GaplessUnderTest } from '../../support/gapless.js';
+import { aGapless, type GaplessUnderTest } from '../../support/gapless.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { aStageProcess, type StageProcess } from '../../support/stage-process.js';
+import { aStore } from '../../support/store.js';
 import { Operator } from './support/operator.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gapless-ca-'));

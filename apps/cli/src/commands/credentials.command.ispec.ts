@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiKeyRecords, parseApiKey, type Store } from '#libs/postgres';
-import { aStore, migrateTestDatabase } from '../../../../test/support/gapless.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { credentialsCommand } from './credentials.command.js';
 
 const BROKERS = 'kafka-1:9092,kafka-2:9092';

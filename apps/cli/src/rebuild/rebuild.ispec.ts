@@ -4,12 +4,12 @@ import { systemClock, VERSION, type EventId, type OrgId, type Seq } from '#libs/
 import { KafkaConnection, logRecord, partitionOf, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
 import type { Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
-import { aStore, migrateTestDatabase } from '../../../../test/support/gapless.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { makeTopics } from '../../../../test/support/topics.js';
 import { oneTo } from '../../../../test/support/sequence.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import type { Installation } from '../installation.js';
 import { rebuild, workOf } from './rebuild.js';
 

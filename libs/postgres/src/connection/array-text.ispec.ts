@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { migrateTestDatabase } from '../../../../test/support/gapless.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
-import { storeOf } from '../testing/a-test-store.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import type { Store } from './store.js';
 
 let database: TestDatabase;
@@ -10,7 +9,7 @@ let store: Store;
 
 beforeAll(async () => {
   database = await createTestDatabase(migrateTestDatabase);
-  store = storeOf(database.url);
+  store = aStore(database.url);
   await store.open(() => undefined);
 });
 

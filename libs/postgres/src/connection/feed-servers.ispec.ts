@@ -3,6 +3,7 @@ import { InstallationMismatchError, type EventId, type InstallationRow, type Org
 import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
+import { aStore } from '../../../../test/support/store.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
 import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
 import { FeedAudit } from '../feed/feed-audit.js';
@@ -12,7 +13,7 @@ import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { projectedUpTo } from '../projections/projection-offsets.js';
-import { aTestDatabase, storeOf } from '../testing/a-test-store.js';
+import { aTestDatabase } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { FeedPlaces } from '../feed-lists/feed-places.js';
 import { InstallationRows } from './installation-row.js';
@@ -42,7 +43,7 @@ function urls(): readonly string[] {
 }
 
 function spread(databaseUrls: readonly string[]): Store {
-  return storeOf(databases[0]!.url, { databaseUrls, partitionOf: (orgId) => Math.max(0, orgIds.indexOf(orgId)) });
+  return aStore(databases[0]!.url, { databaseUrls, partitionOf: (orgId) => Math.max(0, orgIds.indexOf(orgId)) });
 }
 
 function anEvent(orgId: OrgId, seq: number) {
@@ -231,7 +232,7 @@ describe('a database that the feed has just left', () => {
 
 describe('the list of databases', () => {
   const other = async (list: readonly string[], main = databases[0]!.url) => {
-    const one = storeOf(main, { databaseUrls: list, partitionOf: () => 0 });
+    const one = aStore(main, { databaseUrls: list, partitionOf: () => 0 });
     try {
       await openAll(one);
     } finally {
@@ -245,7 +246,7 @@ describe('the list of databases', () => {
 
   it('is accepted by a new main database that was assigned to the installation', async () => {
     const main = await aTestDatabase();
-    const one = storeOf(main.url, { databaseUrls: urls(), partitionOf: () => 0 });
+    const one = aStore(main.url, { databaseUrls: urls(), partitionOf: () => 0 });
     try {
       await one.open(() => undefined);
       const places = new FeedPlaces(one);
@@ -296,7 +297,7 @@ describe('the list of databases', () => {
 
   it('gives a new database its place, but not before the main one is known to be right', async () => {
     const [main, empty] = await Promise.all([aTestDatabase(), aTestDatabase()]);
-    const one = storeOf(main.url, { databaseUrls: [main.url, empty.url], partitionOf: () => 0 });
+    const one = aStore(main.url, { databaseUrls: [main.url, empty.url], partitionOf: () => 0 });
     try {
       await one.open(() => undefined);
       const places = new FeedPlaces(one);

@@ -7,12 +7,13 @@ import { createLogger } from '#libs/runtime';
 import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { aStore } from '../../../../test/support/store.js';
 import { aTcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { InstallationRows } from './installation-row.js';
 import { CommitLostError, isPostgresAway, OtherDatabaseError } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
-import { aTestStore, storeOf } from '../testing/a-test-store.js';
+import { aTestStore } from '../testing/a-test-store.js';
 
 /** Of a query that nobody waits for any longer; the server goes on with it. */
 const QUERY_TIMEOUT_MS = 300;
@@ -36,7 +37,7 @@ let impatient: Store;
 beforeAll(async () => {
   shared = await aTestStore();
   await shared.store.query('create table notes (text text not null)');
-  store = storeOf(shared.url);
+  store = aStore(shared.url);
   impatient = new Store({
     databaseUrl: shared.url,
     applicationName: 'impatient',
@@ -321,7 +322,7 @@ describe('a server that ends connections that are idle', () => {
   beforeAll(async () => {
     for (const timeout of timeouts)
       await shared.store.query(`alter database ${databaseOf(shared.url)} set ${timeout} = ${IDLE_MS}`);
-    patient = storeOf(shared.url);
+    patient = aStore(shared.url);
     await patient.open(() => undefined);
   });
 
@@ -355,7 +356,7 @@ function databaseOf(url: string): string {
 
 describe('an organization with more slow queries than there are connections', () => {
   it('leaves some to others', async () => {
-    const slow = storeOf(shared.url);
+    const slow = aStore(shared.url);
     await slow.open(() => undefined);
     const LOCK = 4_711;
     let blocked: Promise<unknown> = Promise.resolve();

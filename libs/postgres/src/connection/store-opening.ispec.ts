@@ -6,11 +6,11 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { aSharingPooler } from '../../../../test/support/sharing-pooler.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { aStore } from '../../../../test/support/store.js';
 import { MIGRATIONS } from '../migrations/index.js';
 import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import type { Store } from './store.js';
-import { storeOf } from '../testing/a-test-store.js';
 
 let database: TestDatabase;
 let closing: (() => Promise<unknown>)[];
@@ -26,8 +26,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-function aStore(url = database.url): Store {
-  const store = storeOf(url);
+function aStoreToClose(url = database.url): Store {
+  const store = aStore(url);
   closing.push(() => store.close());
   return store;
 }
@@ -83,7 +83,7 @@ describe('a store that opens', () => {
     it('is refused if its encoding lacks characters of events', async () => {
       await admin.query(`create database ${name}_latin encoding 'LATIN1' locale 'C' template template0`);
       closing.push(() => admin.query(`drop database ${name}_latin with (force)`));
-      const opening = aStore(`${database.url}_latin`).open(() => undefined);
+      const opening = aStoreToClose(`${database.url}_latin`).open(() => undefined);
       await expect(opening).rejects.toThrow('has the encoding LATIN1, which lacks characters that events may have');
     });
 
@@ -102,7 +102,7 @@ describe('a store that opens', () => {
       ] as const) {
         await admin.query(`alter database ${name} set ${setting} = ${value}`);
       }
-      const store = aStore();
+      const store = aStoreToClose();
       await store.open(() => undefined);
       const settings = `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
         current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit, current_setting('timezone') as timezone,
@@ -130,13 +130,13 @@ describe('a store that opens', () => {
   it('is refused behind a pooler that shares connections, and leaves no lock there', async () => {
     const pooler = await aSharingPooler(database.url);
     closing.push(() => pooler.close());
-    const opening = aStore(pooler.url).open(() => undefined);
+    const opening = aStoreToClose(pooler.url).open(() => undefined);
     await expect(opening).rejects.toThrow(/pooler .* shares connections between statements.*pool_mode = session/);
-    await aStore().open(() => undefined);
+    await aStoreToClose().open(() => undefined);
   });
 
   it('refuses, with a reason, what it is asked before', async () => {
-    const store = aStore();
+    const store = aStoreToClose();
     const nothing = () => Promise.resolve();
     const asked = [store.prepared('one', 'select 1', []), store.query('select 1'), store.exclusively(1, nothing)];
     for (const { reason } of (await Promise.allSettled(asked)) as PromiseRejectedResult[]) {
@@ -145,7 +145,7 @@ describe('a store that opens', () => {
   });
 
   it('migrates once when several processes open theirs at the same moment', async () => {
-    const stores = [aStore(), aStore(), aStore()];
+    const stores = [aStoreToClose(), aStoreToClose(), aStoreToClose()];
     await Promise.all(stores.map((store) => store.open(() => undefined)));
     expect(await migrated(stores[0]!)).toEqual(MIGRATIONS.map((migration) => new migration().name));
   });
@@ -156,7 +156,7 @@ describe('a store that opens', () => {
       refusal('53300', 'sorry, too many clients already'),
     ]);
     const reasons: string[] = [];
-    await aStore(url).open((reason) => reasons.push(reason));
+    await aStoreToClose(url).open((reason) => reasons.push(reason));
     expect(reasons).toEqual(['the database system is starting up', 'sorry, too many clients already']);
   });
 
@@ -167,7 +167,7 @@ describe('a store that opens', () => {
     // The first migration makes a table of that name, and so has to wait for the end of this transaction.
     await other.query('begin; create table projection_offsets (none int)');
     const reasons: string[] = [];
-    const store = aStore();
+    const store = aStoreToClose();
     const opening = store.open((reason) => reasons.push(reason));
     opening.catch(() => undefined);
     await eventually(() => {
@@ -180,6 +180,6 @@ describe('a store that opens', () => {
 
   it('ends at once when it is refused for good, and says why', async () => {
     const url = await turnstile([refusal('28P01', 'password authentication failed for user "gapless"')]);
-    await expect(aStore(url).open(() => undefined)).rejects.toThrow('password authentication failed');
+    await expect(aStoreToClose(url).open(() => undefined)).rejects.toThrow('password authentication failed');
   });
 });

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#libs/embedded-stack';
-import { storeOf } from '../testing/a-test-store.js';
+import { aStore } from '../../../../test/support/store.js';
 
 /** A certificate for 127.0.0.1 that is its own authority. */
 const TLS = resolve(import.meta.dirname, '../../../../test/support/tls');
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 async function isEncrypted(parameters: string): Promise<boolean> {
-  const store = storeOf(`${postgres.url}?${parameters}`);
+  const store = aStore(`${postgres.url}?${parameters}`);
   const waits: string[] = [];
   const gaveUp = new AbortController();
   try {
@@ -67,7 +67,7 @@ describe('a database url', () => {
   it('refuses a server of another name', async () => {
     const url = new URL(postgres.url);
     url.hostname = 'localhost';
-    const store = storeOf(`${url.href}?sslmode=verify-full&sslrootcert=${join(TLS, 'server.pem')}`);
+    const store = aStore(`${url.href}?sslmode=verify-full&sslrootcert=${join(TLS, 'server.pem')}`);
     await expect(store.open(() => undefined)).rejects.toThrow(/altnames/);
   });
 });

@@ -5,6 +5,7 @@ import { databaseName } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../test/support/sequence.js';
+import { aStore } from '../../../../test/support/store.js';
 import { SecretCipher } from '../access/secret-cipher.js';
 import { SecretRotation } from '../access/secret-rotation.js';
 import { InstallationRows } from '../connection/installation-row.js';
@@ -13,7 +14,7 @@ import { FeedServerAwayError, OtherDatabaseError } from '../connection/postgres-
 import type { Store } from '../connection/store.js';
 import { FeedReader } from '../feed/feed-reader.js';
 import { FeedProjection } from '../projections/feed-projection.js';
-import { aTestDatabase, storeOf } from '../testing/a-test-store.js';
+import { aTestDatabase } from '../testing/a-test-store.js';
 import { FeedCopy } from './feed-copy.js';
 import { FeedLists, LEFT_LIST, LOOK_AT_FEED_LIST, type FeedListLook } from './feed-lists.js';
 import { FeedPlaces } from './feed-places.js';
@@ -38,7 +39,7 @@ function partitionOf(orgId: OrgId): number {
 }
 
 function spread(databaseUrls: readonly string[]): Store {
-  return storeOf(databases[0]!.url, { databaseUrls, partitionOf });
+  return aStore(databases[0]!.url, { databaseUrls, partitionOf });
 }
 
 function anInstallation(): InstallationRow {
@@ -258,7 +259,7 @@ describe('databases that the feed moves to', () => {
     const twice = [databases[1]!.url, databases[1]!.url.replace('127.0.0.1', 'localhost')];
     await expect(move(twice)).rejects.toThrow(/is used by a move already/);
     await expect(move(['postgres://gapless@127.0.0.1:1/none'])).rejects.toThrow(/cannot be used.*Nothing was changed/s);
-    const foreign = storeOf(databases[3]!.url);
+    const foreign = aStore(databases[3]!.url);
     await foreign.open(() => undefined);
     await new InstallationRows(foreign).create(anInstallation(), new FeedPlaces(foreign).ofMain);
     await foreign.close();

@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { createLogger, databaseName } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { aStore } from '../../../../test/support/store.js';
 import { Store } from '../connection/store.js';
-import { storeOf } from '../testing/a-test-store.js';
 import { MIGRATIONS } from './index.js';
 
 let database: TestDatabase;
@@ -13,7 +13,7 @@ let store: Store;
 beforeAll(async () => {
   // A database that nothing has migrated yet.
   database = await createTestDatabase(() => Promise.resolve(), 'empty');
-  store = storeOf(database.url);
+  store = aStore(database.url);
   await store.open(() => undefined);
 });
 
@@ -59,7 +59,7 @@ describe('a store that does not migrate when it opens', () => {
       logger: createLogger('silent', 'test'),
       migratesWhenOpened: false,
     });
-    const migrating = storeOf(empty.url);
+    const migrating = aStore(empty.url);
     const reasons: string[] = [];
     try {
       const opening = waiting.open((reason) => reasons.push(reason));
@@ -150,7 +150,7 @@ describe('the migrations', () => {
 
   it('are done once by processes that start together', async () => {
     const fresh = await createTestDatabase(() => Promise.resolve(), 'empty');
-    const stores = Array.from({ length: 4 }, () => storeOf(fresh.url));
+    const stores = Array.from({ length: 4 }, () => aStore(fresh.url));
     await Promise.all(stores.map((one) => one.open(() => undefined)));
     const rows = await stores[0]!.query<{ name: string }>('select name from migrations order by id');
     expect(rows.map(({ name }) => name)).toEqual(MIGRATIONS.map((Migration) => new Migration().name));

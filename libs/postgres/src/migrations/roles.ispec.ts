@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { aDatabaseLogin, type DatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
-import { migrateTestDatabase } from '../../../../test/support/gapless.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
-import { storeOf } from '../testing/a-test-store.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 
 let database: TestDatabase;
@@ -14,7 +13,7 @@ let reader: Client;
 
 beforeAll(async () => {
   database = await createTestDatabase(migrateTestDatabase);
-  const store = storeOf(database.url);
+  const store = aStore(database.url);
   await store.open(() => undefined);
   await anEndpoint(store, anOrgId());
   await anEndpoint(store, anOrgId());

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { aStore } from '../../../../test/support/store.js';
 import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
-import { aTestDatabase, storeOf } from '../testing/a-test-store.js';
+import { aTestDatabase } from '../testing/a-test-store.js';
 import { OrgStatistics } from './org-statistics.js';
 
 /** A day of 23 hours in Berlin. */
@@ -20,7 +21,7 @@ beforeAll(async () => {
   await admin.connect();
   await admin.query(`alter database ${new URL(database.url).pathname.slice(1)} set timezone = 'Europe/Berlin'`);
   await admin.end();
-  store = storeOf(database.url);
+  store = aStore(database.url);
   await store.open(() => undefined);
 });
 

@@ -1,29 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createLogger } from '#libs/runtime';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { SecretCipher } from '../access/secret-cipher.js';
-import { Store, type FeedSpread } from '../connection/store.js';
-
-/** Makes a `Store` without log output; it is not open yet. */
-export function storeOf(databaseUrl: string, feed?: FeedSpread): Store {
-  return new Store({
-    databaseUrl,
-    applicationName: 'test',
-    logger: createLogger('silent', 'test'),
-    migratesWhenOpened: true,
-    ...(feed === undefined ? {} : { feed }),
-  });
-}
+import type { Store } from '../connection/store.js';
 
 /** Makes a database with the schema of a Gapless, and nothing in it. */
 export function aTestDatabase(): Promise<TestDatabase> {
-  return createTestDatabase(migrate);
-}
-
-async function migrate(url: string): Promise<void> {
-  const store = storeOf(url);
-  await store.open(() => undefined);
-  await store.close();
+  return createTestDatabase(migrateTestDatabase);
 }
 
 /** Opens a store with a database of the suite's own. */
@@ -33,7 +16,7 @@ export async function aTestStore(): Promise<{
   readonly drop: () => Promise<void>;
 }> {
   const database = await aTestDatabase();
-  const store = storeOf(database.url);
+  const store = aStore(database.url);
   await store.open(() => undefined);
   return {
     store,
