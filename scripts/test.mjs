@@ -86,7 +86,8 @@ Phases: ${PHASES.map(({ name }) => name).join(', ')}
 
 TEST_INFRA=embedded|containers|external says where integration, e2e and browser take Kafka and Postgres from;
 external needs DATABASE_URL and KAFKA_BROKERS, and is what is taken when both are set.
-TEST_FEED_DATABASES=4 spreads the feed of each Gapless under test over four databases.
+TEST_FEED_DATABASES=4 spreads the feed of each Gapless under test over four databases, each on a server of its own
+if the servers are embedded.
 CHROMIUM_PATH says which browser to take; unset, Debian's Chromium, installed first where that is possible.`;
 
 await runMain(async () => {

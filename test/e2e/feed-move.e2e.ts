@@ -48,7 +48,7 @@ const accepted = new Map<OrgId, number>();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gapless-move-'));
-  databases = await Promise.all(oneTo(6).map(() => createTestDatabase(migrateTestDatabase)));
+  databases = await Promise.all(oneTo(6).map((nth) => createTestDatabase(migrateTestDatabase, 'main', nth - 1)));
   gapless = await aGapless({ PARTITIONS: String(PARTITIONS), PROJECTION_DATABASE_URLS: '' });
   apps = [await gapless.startAll(), await gapless.startAll()];
   while (orgs.length < PARTITIONS) {

@@ -37,7 +37,9 @@ const FEED_DATABASES = Number(process.env['TEST_FEED_DATABASES'] ?? 1);
 export async function aGapless(env: Readonly<Record<string, string>> = {}): Promise<GaplessUnderTest> {
   // A database without a partition would be refused.
   const count = Math.min(FEED_DATABASES, Number(env['PARTITIONS'] ?? FEED_DATABASES));
-  const databases = await Promise.all(oneTo(count).map(() => createTestDatabase(migrateTestDatabase)));
+  const databases = await Promise.all(
+    oneTo(count).map((nth) => createTestDatabase(migrateTestDatabase, 'main', nth - 1)),
+  );
   const [database] = databases;
   if (database === undefined) throw new Error('TEST_FEED_DATABASES is less than 1');
   const environment = {

@@ -9,7 +9,7 @@ declare global {
 
 /**
  * Starts Kafka and Postgres once for all suites that need them (see `startTestServers`), and sets for the suites:
- * `TEST_DATABASE_URL` (an account that may create databases), `TEST_KAFKA_BROKERS`, and `TEST_RUN_ID`, which
+ * `TEST_DATABASE_URLS` (of accounts that may create databases, one for each server), `TEST_KAFKA_BROKERS`, and `TEST_RUN_ID`, which
  * keeps the databases of different runs on the same server apart.
  */
 export default async function setUp(): Promise<void> {
@@ -17,7 +17,7 @@ export default async function setUp(): Promise<void> {
   process.env['TEST_RUN_ID'] ??= randomBytes(4).toString('hex');
   globalThis.gaplessTestServers ??= import('./test-servers.js').then((module) => module.startTestServers(process.env));
   const servers = await globalThis.gaplessTestServers;
-  process.env['TEST_DATABASE_URL'] = servers.databaseUrl;
+  process.env['TEST_DATABASE_URLS'] = servers.databaseUrls.join();
   process.env['TEST_KAFKA_BROKERS'] = servers.brokers;
 }
 

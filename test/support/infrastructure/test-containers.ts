@@ -23,7 +23,7 @@ export async function startContainers(env: NodeJS.ProcessEnv): Promise<TestServe
       startKafka(await imageOf('kafka', env['TEST_KAFKA_IMAGE'], env['BASE_IMAGE']), started),
     ]);
     return {
-      databaseUrl: `postgres://gapless:${password}@${postgres.getHost()}:${postgres.getMappedPort(5432)}/gapless`,
+      databaseUrls: [`postgres://gapless:${password}@${postgres.getHost()}:${postgres.getMappedPort(5432)}/gapless`],
       brokers: `${kafka.getHost()}:${kafka.getMappedPort(9092)}`,
       stop,
     };

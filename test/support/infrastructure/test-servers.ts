@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { KAFKA_JARS, startEmbeddedStack, stopLeftovers } from '#libs/embedded-stack';
+import { KAFKA_JARS, startEmbeddedPostgres, startEmbeddedStack, stopLeftovers } from '#libs/embedded-stack';
 import { Client, escapeIdentifier } from 'pg';
 
 /** Kafka and Postgres for a run of the tests. */
 export interface TestServers {
-  /** Url of an account that may create databases. */
-  readonly databaseUrl: string;
+  /** Urls of accounts that may create databases, one for each server. */
+  readonly databaseUrls: readonly string[];
   readonly brokers: string;
   readonly stop: () => Promise<void>;
 }
@@ -16,7 +16,8 @@ export interface TestServers {
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 /**
- * By `TEST_INFRA`: `embedded` (default) starts the embedded servers on free ports and throw-away data, `containers`
+ * By `TEST_INFRA`: `embedded` (default) starts the embedded servers on free ports and throw-away data, with as many of
+ * Postgres as `TEST_FEED_DATABASES` says. `containers`
  * starts Docker containers, `external` takes `DATABASE_URL` and `KAFKA_BROKERS` as they are; these two being set without
  * `TEST_INFRA` means `external`.
  */
@@ -26,20 +27,24 @@ export async function startTestServers(env: NodeJS.ProcessEnv): Promise<TestServ
   const infrastructure = wanted || (given === undefined ? 'embedded' : 'external');
   switch (infrastructure) {
     case 'embedded':
-      return startEmbedded();
+      return startEmbedded(Number(env['TEST_FEED_DATABASES'] ?? 1));
     case 'containers': {
       const { startContainers } = await import('./test-containers.js');
       return startContainers(env);
     }
     case 'external':
       if (given === undefined) throw new Error('TEST_INFRA=external needs DATABASE_URL and KAFKA_BROKERS');
-      return { ...given, stop: () => dropDatabases(given.databaseUrl, env['TEST_RUN_ID']) };
+      return {
+        databaseUrls: [given.databaseUrl],
+        brokers: given.brokers,
+        stop: () => dropDatabases(given.databaseUrl, env['TEST_RUN_ID']),
+      };
     default:
       throw new Error(`TEST_INFRA is "${infrastructure}"; it can be embedded, containers or external`);
   }
 }
 
-async function startEmbedded(): Promise<TestServers> {
+async function startEmbedded(postgresServers: number): Promise<TestServers> {
   const runs = join(ROOT, '.data/test-runs');
   await removeFinishedRuns(runs);
   const dataDir = join(runs, String(process.pid));
@@ -48,12 +53,22 @@ async function startEmbedded(): Promise<TestServers> {
   // Losing the data in a crash of the machine is no loss here.
   const options = { dataDir, kafkaPort: 0, postgresPort: 0, durable: false, log: () => undefined };
   const stack = await startEmbeddedStack(options);
+  const further = await Promise.all(
+    Array.from({ length: postgresServers - 1 }, async (_, index) => {
+      const ownDir = `${dataDir}-${index + 2}`;
+      mkdirSync(ownDir);
+      const server = await startEmbeddedPostgres({ ...options, dataDir: ownDir, port: 0 });
+      return { url: server.url, ownDir, stop: server.stop };
+    }),
+  );
   return {
-    databaseUrl: stack.databaseUrl,
+    databaseUrls: [stack.databaseUrl, ...further.map(({ url }) => url)],
     brokers: stack.brokers,
     stop: async () => {
-      await stack.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      await Promise.all([stack, ...further].map((servers) => servers.stop()));
+      for (const directory of [dataDir, ...further.map(({ ownDir }) => ownDir)]) {
+        rmSync(directory, { recursive: true, force: true });
+      }
     },
   };
 }
@@ -62,7 +77,7 @@ async function startEmbedded(): Promise<TestServers> {
 async function removeFinishedRuns(runs: string): Promise<void> {
   for (const run of existsSync(runs) ? readdirSync(runs) : []) {
     const free = await stopLeftovers(join(runs, run));
-    if (free && !isRunning(Number(run))) rmSync(join(runs, run), { recursive: true, force: true });
+    if (free && !isRunning(Number.parseInt(run, 10))) rmSync(join(runs, run), { recursive: true, force: true });
   }
 }
 

@@ -5,7 +5,11 @@ import type { OrgId } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
 import { aDatabaseLogin, type DatabaseLogin } from '../../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../../../../test/support/infrastructure/database.js';
+import {
+  adminUrlOf,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../../../../test/support/infrastructure/database.js';
 import { migrateTestDatabase } from '../../../../../test/support/store.js';
 import { makeRole } from '../../migrations/make-role.js';
 import { Store } from '../store.js';
@@ -165,7 +169,7 @@ describe('a database whose owner is no superuser', () => {
 
   /** What SECURITY.md lets the administrator run. */
   async function grantTenant(ownerUrl: string, how = ''): Promise<URL> {
-    const server = new URL(process.env['TEST_DATABASE_URL'] ?? '');
+    const server = new URL(adminUrlOf());
     const admin = new Client({ connectionString: server.href });
     await admin.connect();
     await admin.query(`grant gapless_tenant to gapless_writer`);
@@ -180,7 +184,7 @@ describe('a database whose owner is no superuser', () => {
     const store = await served(url);
     const [login] = await store.query<{ name: string }>('select name from tenant_login');
     closing.unshift(async () => {
-      const admin = new Client({ connectionString: process.env['TEST_DATABASE_URL'] });
+      const admin = new Client({ connectionString: adminUrlOf() });
       await admin.connect();
       await admin.query(`drop role ${login!.name}`);
       await admin.end();
