@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { shownCertificate } from '#libs/domain';
 import { loadCertificate } from './client-certificate.js';
@@ -22,6 +22,33 @@ function keyOf(type: 'rsa' | 'secp256k1'): string {
       ? generateKeyPairSync('rsa', { modulusLength: 1_024 })
       : generateKeyPairSync('ec', { namedCurve: type });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+interface RsaNumbers {
+  readonly d: bigint;
+  readonly e: bigint;
+  readonly p: bigint;
+  readonly q: bigint;
+  readonly dp: bigint;
+  readonly dq: bigint;
+}
+
+/** Returns a function that makes an RSA key of 2,048 bits with some of its numbers changed. */
+function anRsaKey(): (change: (numbers: RsaNumbers) => Partial<RsaNumbers>) => string {
+  const jwk = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ format: 'jwk' });
+  const read = (text = '') => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`);
+  const written = (number: bigint) => {
+    const hex = number.toString(16);
+    return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url');
+  };
+  const { d, e, p, q, dp, dq } = jwk;
+  const numbers = { d: read(d), e: read(e), p: read(p), q: read(q), dp: read(dp), dq: read(dq) };
+  return (change) => {
+    const changed: Record<string, string> = {};
+    for (const [name, number] of Object.entries({ ...numbers, ...change(numbers) })) changed[name] = written(number);
+    const key = createPrivateKey({ key: { ...jwk, ...changed }, format: 'jwk' });
+    return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  };
 }
 
 describe('a client certificate', () => {
@@ -54,6 +81,29 @@ describe('a client certificate', () => {
     const loaded = load(...given(made.valid));
     expect(loaded).toMatchObject({ kind: 'refused' });
     expect(loaded.kind === 'refused' && `${loaded.member} ${loaded.detail}`).toContain(reason);
+  });
+
+  it('is refused with an RSA key whose numbers make a signature slow', () => {
+    const key = anRsaKey();
+    expect(
+      load(
+        made.valid.cert,
+        key(() => ({})),
+      ),
+    ).toMatchObject({ detail: 'does not belong to the certificate' });
+    const slow = [
+      key(({ d, p, q }) => ({ d: d + (p - 1n) * (q - 1n) * 2n ** 16_000n })),
+      key(({ e, p, q }) => ({ e: e + (p - 1n) * (q - 1n) })),
+      key(({ p, dp }) => ({ dp: dp + (p - 1n) * 2n ** 8_000n })),
+      key(({ q, dq }) => ({ dq: dq + (q - 1n) * 2n ** 8_000n })),
+      key(({ p, dp }) => ({ p: p * 2n ** 8_000n, dp: dp * 2n ** 8_000n })),
+    ];
+    for (const pem of slow) {
+      expect(load(made.valid.cert, pem)).toMatchObject({
+        member: 'private_key',
+        detail: 'must be RSA of 2048 to 4096 bits with usual exponents, or EC on P-256, P-384 or P-521',
+      });
+    }
   });
 
   it('is shown without its key', () => {

@@ -11,6 +11,7 @@ export type LoadedCertificate =
 const MIN_RSA_BITS = 2_048;
 /** A handshake signs on the thread that pushes for all. */
 const MAX_RSA_BITS = 4_096;
+const MAX_PUBLIC_EXPONENT = 2n ** 32n;
 const CURVES: readonly unknown[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 /** @param ca PEM of the only authorities to trust, instead of the system's */
@@ -37,7 +38,7 @@ export function loadCertificate(given: ClientCertificate, nowMs: number, ca?: st
   if (!isUsable(privateKey)) {
     return refused(
       'private_key',
-      `must be RSA of ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, or EC on P-256, P-384 or P-521`,
+      `must be RSA of ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits with usual exponents, or EC on P-256, P-384 or P-521`,
     );
   }
   if (!certificate.checkPrivateKey(privateKey)) return refused('private_key', 'does not belong to the certificate');
@@ -48,10 +49,18 @@ export function loadCertificate(given: ClientCertificate, nowMs: number, ca?: st
   }
 }
 
-function isUsable({
-  asymmetricKeyType: type,
-  asymmetricKeyDetails: { modulusLength = 0, namedCurve } = {},
-}: KeyObject): boolean {
-  if (type === 'rsa') return modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS;
+function isUsable(key: KeyObject): boolean {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve } = {} } = key;
+  if (type === 'rsa') return modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS && hasUsualExponents(key);
   return type === 'ec' && CURVES.includes(namedCurve);
+}
+
+/** Whether the size of an RSA key bounds the time of a signature. OpenSSL also signs with exponents that are far longer. */
+function hasUsualExponents(key: KeyObject): boolean {
+  const jwk = key.export({ format: 'jwk' });
+  const numberOf = (member: 'n' | 'e' | 'd' | 'p' | 'q' | 'dp' | 'dq') =>
+    BigInt(`0x0${Buffer.from(jwk[member] ?? '', 'base64url').toString('hex')}`);
+  const [n, p, q] = [numberOf('n'), numberOf('p'), numberOf('q')];
+  const isShort = numberOf('e') < MAX_PUBLIC_EXPONENT && numberOf('d') < n;
+  return isShort && p * q === n && numberOf('dp') < p && numberOf('dq') < q;
 }

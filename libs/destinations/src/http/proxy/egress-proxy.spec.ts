@@ -141,6 +141,15 @@ describe('a push through a proxy', () => {
     expect(outcome).toEqual(failed('the certificate is for another host', 'tls'));
   });
 
+  it('bounds the handshake of the endpoint', async () => {
+    const cert = certificates.valid.cert + certificates.ca.repeat(60);
+    const there = await receiver({ tls: { ...certificates.valid, cert } });
+    const through = await proxy();
+    const pushes = client(`http://127.0.0.1:${through.port}`, { ca: certificates.ca });
+    const outcome = await push(pushes, `https://127.0.0.1:${there.port}/`);
+    expect(outcome).toEqual(failed('the certificate chain is too long: the TLS handshake has more than 16 KiB', 'tls'));
+  });
+
   it('tries the next address where the proxy cannot reach one', async () => {
     const there = await receiver();
     const through = await proxy({ refuse: (to) => (to.startsWith('127.0.0.1:') ? undefined : 502) });

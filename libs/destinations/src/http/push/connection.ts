@@ -9,6 +9,7 @@ import { resolveEndpointAddress } from '../resolve-endpoint-address.js';
 import type { Resolver } from '../resolver.js';
 import { TLS_LIMITS } from '../tls-limits.js';
 import { BoundedAnswer, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
+import { BoundedHandshake } from './bounded-handshake.js';
 import type { EgressProxy } from '../proxy/egress-proxy.js';
 import type { ClientIdentity } from './push-attempt.js';
 import { ClientCertificateError, EndpointAddressError, type ConnectionPhase } from './transport-error.js';
@@ -168,32 +169,35 @@ export class Connection {
     const host = name ?? (addresses[0] || '');
     const port = Number(this.url.port) || (this.#isSecure ? 443 : 80);
     const { proxy } = this.options;
+    const connected = (socket: Socket): void => {
+      if (this.#isSecure) this.#secure(socket, host, name, callback);
+      else this.#opened(socket, callback);
+    };
     if (proxy === undefined) {
-      const tcp = {
+      const tcp = connectTcp({
         host,
         port,
         lookup: pinned(addresses),
         autoSelectFamily: true,
         autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
         noDelay: true,
-      };
-      this.#use(this.#isSecure ? connectTls({ ...tcp, ...this.#tls(name) }) : connectTcp(tcp), callback);
+      });
+      this.#use(tcp, 'connect', connected, callback);
       return;
     }
-    proxy.tunnel(addresses, port, this.#ending.signal).then(
-      (socket) => {
-        if (this.#isSecure) {
-          this.#phase = 'securing';
-          this.#use(connectTls({ socket, host, ...this.#tls(name) }), callback);
-        } else {
-          this.#socket = socket;
-          this.#opened(socket, callback);
-        }
-      },
-      (error: unknown) => {
-        callback(error as Error, null);
-      },
-    );
+    proxy.tunnel(addresses, port, this.#ending.signal).then(connected, (error: unknown) => {
+      callback(error as Error, null);
+    });
+  }
+
+  #secure(tcp: Socket, host: string, name: string | undefined, callback: buildConnector.Callback): void {
+    this.#phase = 'securing';
+    const bounded = new BoundedHandshake(tcp);
+    const secured = (socket: Socket): void => {
+      bounded.expectAnswers();
+      this.#opened(socket, callback);
+    };
+    this.#use(connectTls({ socket: bounded, host, ...this.#tls(name) }), 'secureConnect', secured, callback);
   }
 
   get #isSecure(): boolean {
@@ -211,25 +215,26 @@ export class Connection {
     };
   }
 
-  /** Waits until the socket is connected. */
-  #use(socket: Socket, callback: buildConnector.Callback): void {
+  /** Waits for the event of a socket that says that it is connected or secured. */
+  #use(
+    socket: Socket,
+    event: 'connect' | 'secureConnect',
+    then: (socket: Socket) => void,
+    callback: buildConnector.Callback,
+  ): void {
     this.#socket = socket;
     const fail = (error: Error): void => {
       callback(error, null);
     };
-    if (this.#isSecure) {
-      socket.once('connect', () => {
-        this.#phase = 'securing';
-      });
-    }
     socket.once('error', fail);
-    socket.once(this.#isSecure ? 'secureConnect' : 'connect', () => {
+    socket.once(event, () => {
       socket.off('error', fail);
-      this.#opened(socket, callback);
+      then(socket);
     });
   }
 
   #opened(socket: Socket, callback: buildConnector.Callback): void {
+    this.#socket = socket;
     this.#phase = 'open';
     this.#openedAt = this.options.clock.now();
     this.#bounds.attach(socket);

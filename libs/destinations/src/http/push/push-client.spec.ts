@@ -696,6 +696,50 @@ describe('TLS', () => {
     expect(server.requests).toHaveLength(0);
   });
 
+  it('refuses a handshake of more than 16 KiB before it verifies the chain, and sends nothing', async () => {
+    const chain = (length: number) => certificates.valid.cert + certificates.ca.repeat(length);
+    const server = await receiver(answer(OK), { tls: { ...certificates.valid, cert: chain(15) } });
+    await expect(post(server, 'localhost')).resolves.toMatchObject({ kind: 'answered', status: 200 });
+    const longer = await receiver(answer(OK), { tls: { ...certificates.valid, cert: chain(60) } });
+    await expect(post(longer, 'localhost')).resolves.toMatchObject({
+      kind: 'failed',
+      error: 'tls',
+      detail: 'the certificate chain is too long: the TLS handshake has more than 16 KiB',
+    });
+    expect(longer.requests).toHaveLength(0);
+    await eventually(() => {
+      expect(longer.open()).toBe(0);
+    });
+  });
+
+  it('bounds no answers by the handshake', async () => {
+    const body = 'x'.repeat(15_000);
+    const server = await receiver(answer(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`), {
+      tls: certificates.valid,
+    });
+    const push = client({ ca: certificates.ca });
+    for (let nth = 0; nth < 3; nth++) {
+      await expect(
+        push.post(aRequest(`https://localhost:${server.port}/`, { needsBody: true })),
+      ).resolves.toMatchObject({ status: 200, body });
+    }
+    expect(server.connections()).toBe(1);
+  });
+
+  it('gives the whole answer of a server that closes after it', async () => {
+    const body = 'x'.repeat(16_000);
+    const server = await receiver(
+      (socket) => {
+        socket.end(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${body}`);
+      },
+      { tls: certificates.valid },
+    );
+    await expect(post(server, 'localhost', { needsBody: true })).resolves.toMatchObject({ status: 200, body });
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
+  });
+
   it('refuses an authority that is not trusted', async () => {
     const server = await receiver(answer(OK), { tls: certificates.valid });
     const outcome = await client().post(aRequest(`https://localhost:${server.port}/`));

@@ -1,5 +1,6 @@
 import { errorCode } from '#libs/domain';
 import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
+import { HANDSHAKE_TOO_LONG, MAX_HANDSHAKE_BYTES } from './bounded-handshake.js';
 import { EgressProxyRefusal } from '../proxy/egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
@@ -49,6 +50,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: 'the request cannot be sent',
   UND_ERR_HEADERS_OVERFLOW: `the response headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`,
   [ANSWER_TOO_LONG]: `the answer has more than ${MAX_HEAD_BYTES / 1024} KiB before its body`,
+  [HANDSHAKE_TOO_LONG]: `the certificate chain is too long: the TLS handshake has more than ${MAX_HANDSHAKE_BYTES / 1024} KiB`,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',

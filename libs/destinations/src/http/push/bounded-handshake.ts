@@ -1,0 +1,64 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+/**
+ * The most bytes that a receiver may send before the TLS handshake is done. Usual chains have 3 to 6 KB. The rest is for
+ * certificates of many names, and for lists of the authorities of client certificates.
+ */
+export const MAX_HANDSHAKE_BYTES = 16 * 1024;
+
+/** The code of `HandshakeTooLongError`. */
+export const HANDSHAKE_TOO_LONG = 'ERR_HANDSHAKE_TOO_LONG';
+
+/** The receiver sends more than a TLS handshake may have. */
+export class HandshakeTooLongError extends Error {
+  override readonly name = 'HandshakeTooLongError';
+  readonly code = HANDSHAKE_TOO_LONG;
+}
+
+/**
+ * The connection under TLS. It bounds the bytes of the handshake: OpenSSL verifies every certificate of a chain, even after
+ * one that is wrong, on the thread that pushes for all. If TLS had the socket itself, Node would read up to 2 MiB of it before
+ * any JavaScript runs.
+ */
+export class BoundedHandshake extends Duplex {
+  #left = MAX_HANDSHAKE_BYTES;
+
+  /** @param socket a connected socket, which has no other reader */
+  constructor(readonly socket: Socket) {
+    super({ allowHalfOpen: false });
+    socket.on('data', (bytes: Buffer) => {
+      this.#left -= bytes.length;
+      if (this.#left < 0) this.destroy(new HandshakeTooLongError('the TLS handshake is too long'));
+      else if (!this.push(bytes)) socket.pause();
+    });
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => {
+      // After an end, TLS may still have to read what came before it.
+      if (!socket.readableEnded) this.destroy();
+    });
+  }
+
+  /** Call it when the handshake is done. Answers have a bound of their own. */
+  expectAnswers(): void {
+    this.#left = Infinity;
+  }
+
+  override _read(): void {
+    this.socket.resume();
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    this.socket.write(bytes, callback);
+  }
+
+  override _final(callback: (error?: Error | null) => void): void {
+    this.socket.end(callback);
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.socket.destroy();
+    callback(error);
+  }
+}
