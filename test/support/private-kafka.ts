@@ -20,7 +20,7 @@ export interface PrivateKafka {
   remove(): Promise<void>;
 }
 
-/** @param runs whether it runs already, as it does unless told otherwise */
+/** @param runs whether it runs already, as it does by default */
 export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean } = {}): Promise<PrivateKafka> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gapless-kafka-'));
   // While the broker is stopped, no other server gets this port by chance.

@@ -5,7 +5,7 @@ export interface Usage {
   readonly cpuSeconds: number;
   /** In 10^6 bytes, of each process as if it were alone. */
   readonly residentMB: number;
-  /** Proportional set size (PSS), in 10^6 bytes: what processes share is divided among them. */
+  /** Proportional set size (PSS), in 10^6 bytes: shared memory is divided among its processes. */
   readonly proportionalMB: number;
 }
 
