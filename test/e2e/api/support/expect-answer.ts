@@ -81,8 +81,8 @@ export function expectHeaders(answer: Answer, counted: 'requests' | 'events' | '
   if (counted === 'nothing') {
     expect([ratelimit, policy]).toEqual([undefined, undefined]);
   } else {
-    // Bytes are counted everywhere, and shown when they run out.
-    const unit = answer.status === 429 ? `(${counted}|bytes)` : counted;
+    // Bytes and changes are counted besides, and shown when they run out.
+    const unit = answer.status === 429 ? `(${counted}|bytes|changes)` : counted;
     expect(ratelimit).toMatch(new RegExp(`^"${unit}";r=\\d+;t=\\d+$`));
     expect(policy).toMatch(new RegExp(`^"${unit}";q=\\d+;w=\\d+$`));
   }
