@@ -1,6 +1,6 @@
 const transform = {
   '^.+\\.ts$': [
-    '<rootDir>/scripts/jest-transform.mjs',
+    '@swc/jest',
     {
       jsc: {
         parser: { syntax: 'typescript', decorators: true },
@@ -15,8 +15,6 @@ const transform = {
 };
 
 const shared = {
-  // Projects with the same id share the cache of compiled files.
-  id: 'gapless',
   transform,
   extensionsToTreatAsEsm: ['.ts'],
   testEnvironment: 'node',
