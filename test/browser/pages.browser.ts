@@ -432,7 +432,7 @@ describe('every page', () => {
   });
 
   it('stays in its place when its parts come one after the other', async () => {
-    const visitor = await desk.aVisitor({ width: 390 });
+    const visitor = await desk.aVisitor({ width: 390, motion: true });
     await visitor.bringSession(everything.apiKey);
     await watchShifts(visitor);
     const answers = await LateAnswers.of(visitor.page);

@@ -38,7 +38,7 @@ export const limits: readonly Scenario[] = [
     timesBareLoop: true,
     limitMs: 300_000,
     async run(bench) {
-      const deliveries = await Deliveries.prepareCold(bench, { orgs: 1, endpointsEach: 1, answersAfterMs: 100 });
+      const deliveries = await Deliveries.prepare(bench, { orgs: 1, endpointsEach: 1, answersAfterMs: 100 });
       return (await deliveries.burst({ events: 5_000, eventsEachRequest: 100 })).figures;
     },
   },

@@ -20,8 +20,8 @@ export const idle: Scenario = {
     const usage = systemUsage(gapless.pid);
     return [
       figure('memory, Node stages', usage?.own.residentMB, 'MB'),
-      figure('memory, Kafka', usage?.kafka.proportionalMB, 'MB'),
-      figure('memory, Postgres', usage?.postgres.proportionalMB, 'MB'),
+      figure('memory, Kafka', usage?.kafka.residentMB, 'MB'),
+      figure('memory, Postgres, PSS', usage?.postgres.proportionalMB, 'MB'),
       ...resources.cores(),
     ];
   },

@@ -48,7 +48,7 @@ function registered({ orgs, endpointsEach, activeOrgs, perSecond }: Registered):
     await delay(IDLE_MS, undefined, { signal: bench.signal });
     const atRest = [
       figure('memory, Node stages', systemUsage(gapless.pid)?.own.residentMB, 'MB'),
-      figure('memory, Postgres', systemUsage(gapless.pid)?.postgres.proportionalMB, 'MB'),
+      figure('memory, Postgres, PSS', systemUsage(gapless.pid)?.postgres.proportionalMB, 'MB'),
       ...resting.cores(),
     ];
 

@@ -43,11 +43,15 @@ export function parseProcessStat(line: string): ProcessStat {
   };
 }
 
+/** @throws Error if it is there and may not be read */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A process that ends meanwhile.
+    if (code === 'ENOENT' || code === 'ESRCH') return undefined;
+    throw error;
   }
 }
 
@@ -56,8 +60,14 @@ function descendantsOf(pid: number, all: readonly ProcessStat[]): readonly Proce
   return children.flatMap((child) => [child, ...descendantsOf(child.pid, all)]);
 }
 
+/** NaN if it may not be read: in a container, `smaps_rollup` of another user's process. */
 function memberMB(pid: number, file: 'status' | 'smaps_rollup', member: string): number {
-  const text = readIfThere(`/proc/${pid}/${file}`) ?? '';
+  let text: string;
+  try {
+    text = readIfThere(`/proc/${pid}/${file}`) ?? '';
+  } catch {
+    return Number.NaN;
+  }
   return (Number(new RegExp(`^${member}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * 1_024) / 1e6;
 }
 

@@ -70,9 +70,9 @@ export class Resources {
       perThousand('receiver', receiver),
       figure('memory, Node stages: before', before.system.own.residentMB, 'MB'),
       figure('memory, Node stages: peak', peakMB(this.pids.gapless), 'MB'),
-      figure('memory, Kafka', after.system.kafka.proportionalMB, 'MB'),
-      figure('memory, Postgres', after.system.postgres.proportionalMB, 'MB'),
-      figure('memory, all servers, PSS', allMB(after.system), 'MB'),
+      figure('memory, Kafka', after.system.kafka.residentMB, 'MB'),
+      figure('memory, Postgres, PSS', after.system.postgres.proportionalMB, 'MB'),
+      figure('memory, all servers', allMB(after.system), 'MB'),
     ];
   }
 
@@ -83,8 +83,9 @@ export class Resources {
   }
 }
 
+/** Node would share its binary with the processes of the benchmark. Only Postgres has several processes of its own. */
 function allMB({ own, kafka, postgres }: SystemUsage): number {
-  return own.proportionalMB + kafka.proportionalMB + postgres.proportionalMB;
+  return own.residentMB + kafka.residentMB + postgres.proportionalMB;
 }
 
 function secondsBetween(before: Reading, after: Reading) {
