@@ -205,10 +205,7 @@ export class SimulatedProcess {
 
   /** Registers an endpoint, as an operator does over HTTP. */
   createEndpoint(orgId: OrgId, body: CreateWebhookDto): Promise<EndpointId> {
-    return this.#ask(
-      'http create',
-      async ({ create }) => (await create.create(orgId, body, ACTOR, null)).data.id as EndpointId,
-    );
+    return this.#ask('http create', async ({ create }) => (await create.create(orgId, body, ACTOR, null)).data.id);
   }
 
   /** Disables or enables an endpoint, as an operator does over HTTP. */

@@ -21,6 +21,8 @@ interface Failure {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 200;
+/** After so many pages of a proxy and no success, the proxy itself is the reason. */
+const MAX_STRAYS = 10;
 const REPEATS_EXPIRE =
   'This outbox can append an event twice: Gapless knows the ids of its sink for 15 minutes only. Use an HttpSink.';
 
@@ -68,9 +70,9 @@ export class OutboxRelay {
   async #emit(manager: EntityManager, rows: readonly OutboxRow[], signal: AbortSignal | undefined): Promise<number> {
     const failure = await this.#send(rows, signal);
     if (failure === undefined) await removeRows(manager, rows);
-    else if (!isAboutTheEvents(failure.error)) throw failure.error;
     // A request is refused as a whole, so send the events one by one to find the invalid ones.
-    else if (rows.length > 1) return this.#emitEach(manager, rows, signal);
+    else if (rows.length > 1 && isAboutAnEvent(failure.error)) return this.#emitEach(manager, rows, signal);
+    else if (!isRefusal(failure.error)) throw failure.error;
     else for (const row of rows) await this.#refuse(manager, row, failure.error);
     return rows.length;
   }
@@ -80,15 +82,27 @@ export class OutboxRelay {
     rows: readonly OutboxRow[],
     signal: AbortSignal | undefined,
   ): Promise<number> {
-    for (const [done, row] of rows.entries()) {
+    let done = 0;
+    const waiting = new Map<string, unknown>();
+    for (const row of rows) {
+      // In the order of its organization: after an event that waits, the later ones wait, too.
+      if (waiting.has(row.orgId)) continue;
       const failure = await this.#send([row], signal);
       if (failure === undefined) await removeRows(manager, [row]);
-      else if (isAboutTheEvents(failure.error)) await this.#refuse(manager, row, failure.error);
-      else if (done === 0) throw failure.error;
+      else if (isRefusal(failure.error)) await this.#refuse(manager, row, failure.error);
+      else if (isAboutAnEvent(failure.error) && (done > 0 || waiting.size < MAX_STRAYS)) {
+        waiting.set(row.orgId, failure.error);
+        continue;
+      } else if (done === 0) throw failure.error;
       // Commit the events before it. A service that limits requests would refuse a later one each time.
       else return done;
+      done++;
     }
-    return rows.length;
+    for (const error of waiting.values()) {
+      if (done === 0) throw error;
+      safely('onError', this.options.onError)(error);
+    }
+    return done;
   }
 
   /** Tries once, because the transaction and its locks stay open meanwhile. */
@@ -119,10 +133,22 @@ function isAborted(signal: AbortSignal): boolean {
 }
 
 /**
- * Whether the error is about the events. A wrong key or address, for example, is not, and neither is a 422 that is not
- * from Gapless. A proxy that limits the size of requests answers 413: then fewer events at once may pass it.
+ * Whether the error may be about one of the events, and not about all requests like a wrong key. Also if a proxy refuses
+ * what an event says, or hides the answer of Gapless with a page of its own.
  */
-function isAboutTheEvents(error: unknown): error is ApiError {
-  if (!(error instanceof ApiError)) return false;
-  return error.status === 413 || (error.status === 422 && error.code !== 'unknown');
+function isAboutAnEvent(error: unknown): boolean {
+  return isRefusal(error) || (error instanceof ApiError && isUnknown(error) && [403, 422].includes(error.status ?? 0));
+}
+
+/**
+ * Whether Gapless refuses the event for good. A 422 of a proxy does not say that. A proxy that limits the size of requests
+ * answers 413: then fewer events at once may pass it.
+ */
+function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 413 || (error.status === 422 && !isUnknown(error)));
+}
+
+/** The answer has no code, so it is not from Gapless. */
+function isUnknown({ code }: ApiError): boolean {
+  return code === 'unknown';
 }

@@ -172,6 +172,38 @@ describe('the outbox', () => {
     expect(refused).toEqual([]);
   });
 
+  it.each([403, 422])(
+    'lets an event that a proxy answers with a page and %i wait with its organization alone',
+    async (status) => {
+      const [blocked, other] = [anOrgId(), anOrgId()];
+      for (const n of [1, 2]) await change(blocked, n);
+      for (const n of [3, 4]) await change(other, n);
+      sink.gate = (events) => {
+        if (events.some((event) => numberOf(event) === 1))
+          throw new ApiError('unavailable', status, 'unknown', 'a page');
+      };
+      expect(await aRelay().relay()).toBe(2);
+      expect([sink.numbers(blocked), sink.numbers(other)]).toEqual([[], [3, 4]]);
+      expect([errors.length, refused.length, await waiting()]).toEqual([1, 0, 2]);
+      await expect(aRelay().relay()).rejects.toThrow('a page');
+      sink.gate = () => undefined;
+      await aRelay().relay();
+      expect(sink.numbers(blocked)).toEqual([1, 2]);
+    },
+  );
+
+  it('gives up soon while a proxy answers everything with a page', async () => {
+    for (const n of oneTo(15)) await change(anOrgId(), n);
+    let requests = 0;
+    sink.gate = () => {
+      requests++;
+      throw new ApiError('unavailable', 403, 'unknown', 'a page');
+    };
+    await expect(aRelay().relay()).rejects.toThrow('a page');
+    expect(requests).toBe(12);
+    expect(await waiting()).toBe(15);
+  });
+
   it('puts aside what will never be accepted, and goes on with the rest', async () => {
     const orgId = anOrgId();
     for (const n of [1, 2, 3]) await change(orgId, n);

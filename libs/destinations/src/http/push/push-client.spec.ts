@@ -704,7 +704,8 @@ describe('TLS', () => {
     await expect(post(longer, 'localhost')).resolves.toMatchObject({
       kind: 'failed',
       error: 'tls',
-      detail: 'the certificate chain is too long: the TLS handshake has more than 16 KiB',
+      detail:
+        'the TLS handshake has more than 16 KiB: the certificate chain or the list of client authorities is too long',
     });
     expect(longer.requests).toHaveLength(0);
     await eventually(() => {

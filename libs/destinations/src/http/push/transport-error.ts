@@ -50,7 +50,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_INVALID_ARG: 'the request cannot be sent',
   UND_ERR_HEADERS_OVERFLOW: `the response headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`,
   [ANSWER_TOO_LONG]: `the answer has more than ${MAX_HEAD_BYTES / 1024} KiB before its body`,
-  [HANDSHAKE_TOO_LONG]: `the certificate chain is too long: the TLS handshake has more than ${MAX_HANDSHAKE_BYTES / 1024} KiB`,
+  [HANDSHAKE_TOO_LONG]: `the TLS handshake has more than ${MAX_HANDSHAKE_BYTES / 1024} KiB: the certificate chain or the list of client authorities is too long`,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
@@ -60,6 +60,8 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate chain is incomplete',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'the receiver refused the TLS handshake',
+  // The same from OpenSSL 3.2 on.
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE': 'the receiver refused the TLS handshake',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the receiver requires a client certificate',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the receiver does not know the authority of the client certificate',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS',
