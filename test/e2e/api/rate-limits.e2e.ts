@@ -4,7 +4,8 @@ import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
-import { ApiSuite, posting, type KeyedAsk } from './support/api-suite.js';
+import { oneTo } from '../../support/sequence.js';
+import { ApiSuite, posting, withJson, type KeyedAsk } from './support/api-suite.js';
 import type { Answer } from './support/http-port.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
@@ -16,6 +17,8 @@ const EVENTS = 20 * BURST;
 const BYTES = 2 * 16 * 1_024;
 /** `RATE_LIMIT_CHANGES` is 1/s. */
 const CHANGES = 20;
+/** An endpoint that no organization has. */
+const ENDPOINT = '/api/v1/external/webhooks/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG';
 /** How long the api takes to count a request, milliseconds, unless the machine is busy. */
 const COUNTED_MS = 100;
 
@@ -147,7 +150,7 @@ describe('the rate limit (contract 9)', () => {
   });
 
   it('counts the changes of an organization, whichever of its keys makes them', async () => {
-    const change = { method: 'DELETE', path: '/api/v1/external/webhooks/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' };
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
     const orgId = anOrgId();
     const keys = await Promise.all(Array.from({ length: CHANGES / BURST }, () => suite.aKey(orgId)));
     const next = await suite.aKey(orgId);
@@ -166,6 +169,19 @@ describe('the rate limit (contract 9)', () => {
     const read = await suite.ask({ key: next, method: 'GET', path: '/api/v1/external/webhooks' });
     expect([read.status, read.headers['ratelimit-policy']]).toEqual([200, '"requests";q=4;w=2']);
     expect((await suite.ask({ key: await suite.aKey(anOrgId()), ...change })).status).toBe(404);
+  });
+
+  it('lets an organization delete and revoke when its changes are used up', async () => {
+    const orgId = anOrgId();
+    const [leaked, ...others] = await Promise.all(oneTo(CHANGES / BURST).map(() => suite.aKeyWith(orgId)));
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
+    const asks = [leaked!, ...others].flatMap(({ key }) => oneTo(BURST).map(() => suite.ask({ key, ...change })));
+    await Promise.all(asks);
+    const key = await suite.aKey(orgId);
+    expect((await suite.ask({ key, ...change })).status).toBe(429);
+    const ends = [`/api/v1/external/api-keys/${leaked!.id}`, ENDPOINT, `${ENDPOINT}/previous-secret`];
+    const answers = await Promise.all(ends.map((path) => suite.ask({ key, method: 'DELETE', path })));
+    expect(answers.map(({ status }) => status)).toEqual([204, 404, 404]);
   });
 
   it('takes more events than the quota has, if none of it was used', async () => {

@@ -16,8 +16,9 @@ class ChangesGuard implements CanActivate {
 }
 
 /**
- * Counts a change of an endpoint or a key for the organization. Of such a small request, Gapless may store 50 KB: a version
- * of the endpoint, or an answer to repeat. Service keys are not counted. The guard of scopes runs before this one, so a key
- * that may change nothing takes nothing from the others.
+ * Counts a new or changed endpoint or a new key for the organization. Of such a small request, Gapless may store 50 KB: a
+ * version of the endpoint, or an answer to repeat. Service keys are not counted. The guard of scopes runs before this one,
+ * so a key that may change nothing takes nothing from the others. Deleting and revoking are not counted: they undo what
+ * was counted, and a leaked key that uses all changes up must not prevent its own revocation.
  */
 export const CountsAsChange = () => UseGuards(ChangesGuard);
