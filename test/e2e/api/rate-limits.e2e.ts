@@ -6,12 +6,13 @@ import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { oneTo } from '../../support/sequence.js';
 import { ApiSuite, posting, withJson, type KeyedAsk } from './support/api-suite.js';
-import type { Answer } from './support/http-port.js';
+import type { Answer, Ask } from './support/http-port.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
 /** `RATE_LIMIT`, requests per second: a key may send twice as many at once, and 40 times as many events. */
 const RATE = 2;
 const BURST = 2 * RATE;
+const WINDOW_MS = 2_000;
 const EVENTS = 20 * BURST;
 /** `RATE_LIMIT_BYTES`, the same of bodies. */
 const BYTES = 2 * 16 * 1_024;
@@ -182,6 +183,34 @@ describe('the rate limit (contract 9)', () => {
     const ends = [`/api/v1/external/api-keys/${leaked!.id}`, ENDPOINT, `${ENDPOINT}/previous-secret`];
     const answers = await Promise.all(ends.map((path) => suite.ask({ key, method: 'DELETE', path })));
     expect(answers.map(({ status }) => status)).toEqual([204, 404, 404]);
+  });
+
+  it('repeats the answers of changes when these are used up, and does not count them', async () => {
+    const orgId = anOrgId();
+    const key = await suite.aKey(orgId);
+    const once = ({ headers, ...ask }: Ask) => ({ ...ask, key, headers: { ...headers, 'idempotency-key': 'once' } });
+    const hook = posting('/api/v1/external/webhooks', { url: named.endpointUrl, events: ['ticket.created'] });
+    const { id } = await suite.data<{ id: string }>(once(hook), 201);
+    const asks = [
+      hook,
+      { method: 'POST', path: `/api/v1/external/webhooks/${id}/rotate-secret` },
+      posting('/api/v1/external/api-keys', { scopes: ['keys:write'] }),
+    ].map(once);
+    const first = await Promise.all(asks.map((ask) => suite.ask(ask)));
+    expect(first.map(({ status }) => status)).toEqual([201, 200, 201]);
+    // Three are counted by now. Each key may send as many at once, and so may this one again after its window.
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
+    const others = await Promise.all(oneTo(CHANGES / BURST).map(() => suite.aKey(orgId)));
+    const uses = others.flatMap((other) => oneTo(BURST).map(() => suite.ask({ key: other, ...change })));
+    const used = await Promise.all(uses);
+    expect(used.filter(({ status }) => status === 429)).toHaveLength(3);
+    await pause(WINDOW_MS);
+    expect((await suite.ask({ key, ...hook })).status).toBe(429);
+    for (const [nth, ask] of asks.entries()) {
+      const { status, text, headers } = await suite.ask(ask);
+      expect([status, text]).toEqual([first[nth]!.status, first[nth]!.text]);
+      expect(headers['idempotency-replayed']).toBe('true');
+    }
   });
 
   it('takes more events than the quota has, if none of it was used', async () => {
