@@ -4,18 +4,22 @@ import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
-import { ApiSuite, posting, type KeyedAsk } from './support/api-suite.js';
-import type { Answer } from './support/http-port.js';
+import { oneTo } from '../../support/sequence.js';
+import { ApiSuite, posting, withJson, type KeyedAsk } from './support/api-suite.js';
+import type { Answer, Ask } from './support/http-port.js';
 import { OPERATIONS, type Named } from './support/operations.js';
 
 /** `RATE_LIMIT`, requests per second: a key may send twice as many at once, and 40 times as many events. */
 const RATE = 2;
 const BURST = 2 * RATE;
+const WINDOW_MS = 2_000;
 const EVENTS = 20 * BURST;
 /** `RATE_LIMIT_BYTES`, the same of bodies. */
 const BYTES = 2 * 16 * 1_024;
 /** `RATE_LIMIT_CHANGES` is 1/s. */
 const CHANGES = 20;
+/** An endpoint that no organization has. */
+const ENDPOINT = '/api/v1/external/webhooks/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG';
 /** How long the api takes to count a request, milliseconds, unless the machine is busy. */
 const COUNTED_MS = 100;
 
@@ -147,7 +151,7 @@ describe('the rate limit (contract 9)', () => {
   });
 
   it('counts the changes of an organization, whichever of its keys makes them', async () => {
-    const change = { method: 'DELETE', path: '/api/v1/external/webhooks/whe_01K2Z8Q4T7WJ5M3N9R6XBCDEFG' };
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
     const orgId = anOrgId();
     const keys = await Promise.all(Array.from({ length: CHANGES / BURST }, () => suite.aKey(orgId)));
     const next = await suite.aKey(orgId);
@@ -166,6 +170,47 @@ describe('the rate limit (contract 9)', () => {
     const read = await suite.ask({ key: next, method: 'GET', path: '/api/v1/external/webhooks' });
     expect([read.status, read.headers['ratelimit-policy']]).toEqual([200, '"requests";q=4;w=2']);
     expect((await suite.ask({ key: await suite.aKey(anOrgId()), ...change })).status).toBe(404);
+  });
+
+  it('lets an organization delete and revoke when its changes are used up', async () => {
+    const orgId = anOrgId();
+    const [leaked, ...others] = await Promise.all(oneTo(CHANGES / BURST).map(() => suite.aKeyWith(orgId)));
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
+    const asks = [leaked!, ...others].flatMap(({ key }) => oneTo(BURST).map(() => suite.ask({ key, ...change })));
+    await Promise.all(asks);
+    const key = await suite.aKey(orgId);
+    expect((await suite.ask({ key, ...change })).status).toBe(429);
+    const ends = [`/api/v1/external/api-keys/${leaked!.id}`, ENDPOINT, `${ENDPOINT}/previous-secret`];
+    const answers = await Promise.all(ends.map((path) => suite.ask({ key, method: 'DELETE', path })));
+    expect(answers.map(({ status }) => status)).toEqual([204, 404, 404]);
+  });
+
+  it('repeats the answers of changes when these are used up, and does not count them', async () => {
+    const orgId = anOrgId();
+    const key = await suite.aKey(orgId);
+    const once = ({ headers, ...ask }: Ask) => ({ ...ask, key, headers: { ...headers, 'idempotency-key': 'once' } });
+    const hook = posting('/api/v1/external/webhooks', { url: named.endpointUrl, events: ['ticket.created'] });
+    const { id } = await suite.data<{ id: string }>(once(hook), 201);
+    const asks = [
+      hook,
+      { method: 'POST', path: `/api/v1/external/webhooks/${id}/rotate-secret` },
+      posting('/api/v1/external/api-keys', { scopes: ['keys:write'] }),
+    ].map(once);
+    const first = await Promise.all(asks.map((ask) => suite.ask(ask)));
+    expect(first.map(({ status }) => status)).toEqual([201, 200, 201]);
+    // Three are counted by now. Each key may send as many at once, and so may this one again after its window.
+    const change = withJson({ method: 'PATCH', path: ENDPOINT }, { name: 'Orders' });
+    const others = await Promise.all(oneTo(CHANGES / BURST).map(() => suite.aKey(orgId)));
+    const uses = others.flatMap((other) => oneTo(BURST).map(() => suite.ask({ key: other, ...change })));
+    const used = await Promise.all(uses);
+    expect(used.filter(({ status }) => status === 429)).toHaveLength(3);
+    await pause(WINDOW_MS);
+    expect((await suite.ask({ key, ...hook })).status).toBe(429);
+    for (const [nth, ask] of asks.entries()) {
+      const { status, text, headers } = await suite.ask(ask);
+      expect([status, text]).toEqual([first[nth]!.status, first[nth]!.text]);
+      expect(headers['idempotency-replayed']).toBe('true');
+    }
   });
 
   it('takes more events than the quota has, if none of it was used', async () => {

@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { EventCursors } from '#libs/domain';
 import { ApiKeyRecords, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { ApiClient } from '../../support/api-client.js';
 import { anApiKey } from '../../support/api-keys.js';
 import { aGapless } from '../../support/gapless.js';
@@ -16,6 +17,7 @@ import { aReceiver, type Answer, type Received, type Receiver } from '../../supp
 import { ROOT } from '../../support/root.js';
 import { oneTo } from '../../support/sequence.js';
 import { aStageProcess } from '../../support/stage-process.js';
+import { API_HTTP } from '../../support/stages.js';
 import { DeliverySuite } from '../delivery/support/delivery-suite.js';
 import { Agent } from './support/agent.js';
 import { aKeyOf, anAgentOrg, type AgentOrg } from './support/agent-org.js';
@@ -376,6 +378,24 @@ describe('a subscription', () => {
     // The url is verified for one key, and not for the other.
     expect(receiver.received.filter(isChallenge)).toHaveLength(2);
     await stranger.close();
+  });
+
+  it('counts as a change when it is created, and not when it is refreshed or ends', async () => {
+    const limited = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RATE_LIMIT_CHANGES: '1/s' } });
+    const agent = await Agent.connect(limited.url, org.key);
+    const given = params(aSecret());
+    // As many as an organization may make at once.
+    for (let pair = 0; pair < 20; pair++) {
+      await subscribe(given, agent);
+      await subscribe(given, agent);
+      await result(agent, 'events/unsubscribe', { name: given.name, delivery: { url: receiver.url } });
+    }
+    expect(await agent.refusal('events/subscribe', given)).toMatchObject({
+      error: { code: -32_025, data: { limit: 'changes', retryAfterMs: expect.any(Number) } },
+    });
+    expect(await store().query('select 1 from mcp_subscriptions where org_id = $1', [org.orgId])).toEqual([]);
+    await agent.close();
+    await limited.stop();
   });
 
   it('is signed with both secrets after a rotation', async () => {

@@ -17,9 +17,9 @@ export class CreateApiKeyController {
   constructor(private readonly keys: NewApiKeys) {}
 
   @Post()
+  @CountsAsChange()
   @Idempotent()
   @RequireScope('keys:write')
-  @CountsAsChange()
   async create(
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateApiKeyDto) body: CreateApiKeyDto,

@@ -6,7 +6,6 @@ import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiKeyIdPipe, noSuchApiKey } from './api-key-id.pipe.js';
-import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 
 /** `DELETE /external/api-keys/:id`: revokes a key of the caller's org. The next request with it is refused. */
 @Controller('api/v1/external/api-keys/:id')
@@ -19,7 +18,6 @@ export class RevokeApiKeyController {
   @Delete()
   @HttpCode(204)
   @RequireScope('keys:write')
-  @CountsAsChange()
   async revoke(
     @OrgOfKey() orgId: OrgId,
     @Param('id', ApiKeyIdPipe) id: ApiKeyId,

@@ -50,8 +50,8 @@ export class GetEventController {
     @Param('id', EventIdPipe) id: EventId,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const event = await this.#find(orgId, id);
-    return { data: (await this.answers.of(orgId, { ...event, id }, untilClosed(reply))).map(answerJson) };
+    const answered = await this.answers.of(orgId, () => this.#find(orgId, id), untilClosed(reply));
+    return { data: (answered?.answers ?? []).map(answerJson) };
   }
 
   async #find(orgId: OrgId, id: EventId) {

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeliveriesModule } from '../deliveries/deliveries.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { AgentFilters } from './agent-filters.js';
 import { AgentServer } from './agent-server.js';
@@ -24,7 +25,7 @@ export { AgentServer };
 
 /** What answers agents. It is loaded with their first request, so nothing in it may have hooks of the process. */
 @Module({
-  imports: [DeliveriesModule, EventsModule, SubscriptionsModule, WebhooksModule],
+  imports: [DeliveriesModule, EventsModule, RateLimitsModule, SubscriptionsModule, WebhooksModule],
   providers: [
     AgentFilters,
     AgentServer,

@@ -77,12 +77,19 @@ export class RateLimits {
    * Counts, and sets `RateLimit` and `RateLimit-Policy` to the remaining quota.
    * @param who the id of a key; for changes, of an org; for sign-ins, a key or an address
    * @param cost of the whole request, `counted` of which were counted before
+   * @param reply `null` where a response does not show the quota, as in MCP
    * @throws GaplessError `rate_limited` when the quota is used up
    */
-  async count(what: Countable, who: string, cost: number, reply: FastifyReply, { counted = 0 } = {}): Promise<void> {
+  async count(
+    what: Countable,
+    who: string,
+    cost: number,
+    reply: FastifyReply | null,
+    { counted = 0 } = {},
+  ): Promise<void> {
     const quota = this.#quotas[what];
     const { remaining, resetSeconds } = await quota.use(who, cost, counted);
-    if (!SHOWN_AT_ITS_END.includes(what) || remaining < 0) {
+    if (reply !== null && (!SHOWN_AT_ITS_END.includes(what) || remaining < 0)) {
       reply.header('ratelimit-policy', quota.policy);
       reply.header('ratelimit', `"${what}";r=${Math.max(0, remaining)};t=${resetSeconds}`);
     }

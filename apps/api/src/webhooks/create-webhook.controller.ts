@@ -32,9 +32,9 @@ export class CreateWebhookController {
   ) {}
 
   @Post()
+  @CountsAsChange()
   @Idempotent()
   @RequireScope('webhooks:write')
-  @CountsAsChange()
   async create(
     @OrgOfKey() orgId: OrgId,
     @JsonBody(CreateWebhookDto) body: CreateWebhookDto,

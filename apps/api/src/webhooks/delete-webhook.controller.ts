@@ -4,7 +4,6 @@ import { EndpointRecords, type AuditActor } from '#libs/postgres';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 
 /** `DELETE /external/webhooks/:id`: deletes an endpoint and its delivery history (contract 5.1). */
@@ -15,7 +14,6 @@ export class DeleteWebhookController {
   @Delete()
   @HttpCode(204)
   @RequireScope('webhooks:write')
-  @CountsAsChange()
   async delete(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,

@@ -5,7 +5,6 @@ import { CLOCK } from '#libs/platform';
 import { Actor } from '../audit/actor.decorator.js';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { EndpointIdPipe, noSuchEndpoint } from './endpoint-id.pipe.js';
 
 /** `DELETE /external/webhooks/:id/previous-secret`: ends the overlap of a rotation. Without one, it does nothing. */
@@ -19,7 +18,6 @@ export class EndOverlapController {
   @Delete()
   @HttpCode(204)
   @RequireScope('webhooks:write')
-  @CountsAsChange()
   async end(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,

@@ -27,10 +27,10 @@ export class RotateSecretController {
   ) {}
 
   @Post()
+  @CountsAsChange()
   @Idempotent()
   @HttpCode(200)
   @RequireScope('webhooks:write')
-  @CountsAsChange()
   async rotate(
     @OrgOfKey() orgId: OrgId,
     @Param('id', EndpointIdPipe) id: EndpointId,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
 import { Identifiers } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -57,5 +57,40 @@ describe('keys that ended', () => {
     expect((await keys.list()).map(({ id }) => id).toSorted()).toEqual(kept.toSorted());
     expect(await store.query('select from dashboard_sessions')).toEqual([]);
     expect(await keys.prune(minutesAgo(10))).toBe(0);
+  });
+});
+
+/** Keeps how many rows each part of the plan read, of each statement of the store. */
+function rowsRead(): number[] {
+  const rows: number[] = [];
+  const query = store.query.bind(store);
+  jest.spyOn(store, 'query').mockImplementation((async (sql: string, parameters: unknown[]) => {
+    const plan = JSON.stringify(await query(`explain (analyze, format json) ${sql}`, parameters));
+    for (const [, count] of plan.matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":([\d.]+)/g)) rows.push(Number(count));
+    return query(sql, parameters);
+  }) as never);
+  return rows;
+}
+
+describe('the keys of an organization', () => {
+  it('are listed without a look at all that ended, the valid ones before newer ones', async () => {
+    const orgId = anOrgId();
+    const valid = [await aKey(orgId), await aKey(orgId, { expiresAt: minutesAgo(-5) })].toSorted();
+    const idOf = (nth: number) => `gk_${String(nth).padStart(26, '0')}`;
+    await store.query(
+      `insert into api_keys (id, org_id, scopes, secret_sha256, created_at, revoked_at, expires_at)
+       select 'gk_' || lpad(n::text, 26, '0'), $1, '{}', '', now() - n * interval '1 second',
+         case when n % 2 = 0 then now() end, case when n % 2 = 1 then now() end
+       from generate_series(1, 5000) n`,
+      [orgId],
+    );
+    await store.query('analyze api_keys');
+    const rows = rowsRead();
+    expect((await keys.list(orgId, 5)).map(({ id }) => id)).toEqual([...valid, idOf(3), idOf(2), idOf(1)]);
+    expect((await keys.list(orgId, 1)).map(({ id }) => id)).toEqual([valid.at(-1)]);
+    expect(rows.length).toBeGreaterThan(4);
+    expect(Math.max(...rows)).toBeLessThan(20);
+    jest.restoreAllMocks();
+    expect(await keys.list(orgId)).toHaveLength(5_002);
   });
 });

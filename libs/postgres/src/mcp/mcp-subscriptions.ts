@@ -183,9 +183,14 @@ export class McpSubscriptions {
 
   /**
    * Creates the subscription, or refreshes the one with this id.
+   * @param creates called before a subscription is created; if it fails, none is, and this throws its error
    * @throws GaplessError `invalid_api_key` if the actor's own key has ended meanwhile
    */
-  async subscribe(given: NewMcpSubscription, limit: number): Promise<Subscribed> {
+  async subscribe(
+    given: NewMcpSubscription,
+    limit: number,
+    creates: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<Subscribed> {
     const { orgId, id, at } = given;
     return this.store.forOrg(orgId, async (runner): Promise<Subscribed> => {
       await lockFor(runner, 'endpoints', orgId);
@@ -196,6 +201,7 @@ export class McpSubscriptions {
       // A lapsed subscription is no longer there: delivery begins where the client asks.
       if (before !== undefined) await deleteMcpEndpoint(runner, orgId, before.endpointId);
       if ((await countOf(runner)) >= limit) return { kind: 'limit_reached' };
+      await creates();
       await this.#create(runner, given);
       return { kind: 'created', subscription: await find(runner, id) };
     });

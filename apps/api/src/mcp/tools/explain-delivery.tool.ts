@@ -42,12 +42,11 @@ export class ExplainDeliveryTool {
       if ((seq === undefined) === (event_id === undefined)) {
         throw new GaplessError('validation_failed', 'Give either seq or event_id.');
       }
-      const event = await this.#find(orgId, seq as Seq | undefined, event_id);
-      if (event === undefined) {
-        throw new GaplessError('not_found', 'There is no such event, or it is older than the retention.');
-      }
-      const [answer] = await this.answers.of(orgId, event, signal, endpointId);
-      if (answer === undefined) throw noSuchEndpoint();
+      const find = () => this.#find(orgId, seq as Seq | undefined, event_id);
+      const answered = await this.answers.of(orgId, find, signal, endpointId);
+      const [answer] = answered?.answers ?? [];
+      if (answered === undefined || answer === undefined) throw noSuchEndpoint();
+      const { event } = answered;
       const { outcome } = answer;
       const shown = {
         ...explainDelivery({ eventType: event.event, outcome }),
@@ -64,6 +63,8 @@ export class ExplainDeliveryTool {
   async #find(orgId: OrgId, seq: Seq | undefined, eventId: string | undefined) {
     const nowMs = this.clock.now();
     const id = seq === undefined ? parseEventId(eventId) : (await this.feed.find(orgId, seq, nowMs))?.id;
-    return id === undefined ? undefined : this.feed.findById(orgId, id, nowMs);
+    const event = id === undefined ? undefined : await this.feed.findById(orgId, id, nowMs);
+    if (event !== undefined) return event;
+    throw new GaplessError('not_found', 'There is no such event, or it is older than the retention.');
   }
 }

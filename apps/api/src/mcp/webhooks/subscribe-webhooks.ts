@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   callbackFailureOf,
   EventCursors,
+  GaplessError,
   grantUntil,
   isSigningSecret,
   mcpError,
@@ -13,6 +14,7 @@ import {
 import { CLOCK, CONFIG } from '#libs/platform';
 import { McpSubscriptions, type Subscribed } from '#libs/postgres';
 import { Identifiers, type Config } from '#libs/runtime';
+import { RateLimits } from '../../rate-limits/rate-limits.js';
 import { EndpointUrlCheck } from '../../webhooks/endpoint-url-check.js';
 import type { Exchange } from '../exchange.js';
 import { protocolError } from '../refusal.js';
@@ -42,6 +44,7 @@ export class SubscribeWebhooks {
     private readonly verifier: CallbackVerifier,
     private readonly cursors: EventCursors,
     private readonly identifiers: Identifiers,
+    private readonly limits: RateLimits,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -80,6 +83,7 @@ export class SubscribeWebhooks {
         keptSince: new Date(atMs - this.config.retentionMs),
       },
       this.config.maxMcpSubscriptionsPerOrg,
+      () => this.#countCreation(orgId),
     );
     if (subscribed.kind === 'limit_reached') throw this.#limitReached();
     const { subscription } = subscribed;
@@ -106,6 +110,17 @@ export class SubscribeWebhooks {
   async #refuseAtLimit(orgId: Exchange['orgId'], id: string): Promise<void> {
     if ((await this.records.count(orgId)) < this.config.maxMcpSubscriptionsPerOrg) return;
     if (!(await this.records.isLive(orgId, id, new Date(this.clock.now())))) throw this.#limitReached();
+  }
+
+  /** An agent that subscribes and unsubscribes again and again would fill the log of configurations and the audit log. */
+  async #countCreation(orgId: Exchange['orgId']): Promise<void> {
+    try {
+      await this.limits.count('changes', orgId, 1, null);
+    } catch (error) {
+      if (!(error instanceof GaplessError)) throw error;
+      const retryAfterMs = (error.options.retryAfterSeconds ?? 1) * 1_000;
+      throw protocolError(mcpError('ResourceExhausted', error.detail, { limit: 'changes', retryAfterMs }));
+    }
   }
 
   #limitReached() {
