@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { IdempotencyModule } from '../idempotency/idempotency.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
-import { AnswersInTurn } from './answers-in-turn.js';
+import { AnswersInTurn } from './answers/answers-in-turn.js';
 import { CheckedIds } from './ids/checked-ids.js';
 import { FeedFollower } from './feed-follower.js';
 import { FeedHeads } from './feed-heads.js';

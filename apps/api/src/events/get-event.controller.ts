@@ -6,7 +6,7 @@ import { CLOCK } from '#libs/platform';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { deliveryJson } from '../deliveries/delivery.presenter.js';
-import { AnswersInTurn } from './answers-in-turn.js';
+import { AnswersInTurn } from './answers/answers-in-turn.js';
 import { EventIdPipe, noSuchEvent } from './event-id.pipe.js';
 import { untilClosed } from './until-closed.js';
 

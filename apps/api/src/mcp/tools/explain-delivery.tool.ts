@@ -12,7 +12,7 @@ import {
 import { CLOCK } from '#libs/platform';
 import { FeedReader } from '#libs/postgres';
 import { deliveryJson } from '../../deliveries/delivery.presenter.js';
-import { AnswersInTurn } from '../../events/answers-in-turn.js';
+import { AnswersInTurn } from '../../events/answers/answers-in-turn.js';
 import { noSuchEndpoint } from '../../webhooks/endpoint-id.pipe.js';
 import { agentTool, READS, untrusted } from './tool.js';
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { GaplessError, type AskedEvent, type Clock, type EndpointId, type OrgId } from '#libs/domain';
 import { CLOCK } from '#libs/platform';
 import { EventAnswers, type EventAnswer } from '#libs/postgres';
-import { Turns } from './turns.js';
+import { Turns } from '../turns.js';
 
 /** How many requests of an org may wait for their turn. */
 const MAX_WAITING = 500;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { AskedEvent, OrgId } from '#libs/domain';
 import type { EventAnswer, EventAnswers } from '#libs/postgres';
-import { oneTo } from '../../../../test/support/sequence.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
 import { AnswersInTurn, type AnsweredEvent } from './answers-in-turn.js';
 
 const ORG = 'org' as OrgId;
