@@ -9,7 +9,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { whenClosed } from '../http/when-closed.js';
-import { acceptsStream } from './accepts-stream.js';
+import { acceptsStream } from './streams/accepts-stream.js';
 import { FeedFollower } from './feed-follower.js';
 import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
