@@ -66,8 +66,9 @@ function rowsRead(): number[] {
   const query = store.query.bind(store);
   jest.spyOn(store, 'query').mockImplementation((async (sql: string, parameters: unknown[]) => {
     const plan = JSON.stringify(await query(`explain (analyze, format json) ${sql}`, parameters));
-    for (const [, count] of plan.matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":([\d.]+)/g))
+    for (const [, count] of plan.matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":([\d.]+)/g)) {
       rows.push(Number(count));
+    }
     return query(sql, parameters);
   }) as never);
   return rows;

@@ -82,7 +82,6 @@ async function countValid(runner: QueryRunner, { orgId, createdAt }: NewApiKey):
 const SHOWN = 'id, org_id, name, scopes, created_at, expires_at, revoked_at, last_used_at';
 const COLUMNS = `id, org_id as "orgId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
   revoked_at as "revokedAt", last_used_at as "lastUsedAt"`;
-const IS_VALID = '(revoked_at is null and (expires_at is null or expires_at > now()))';
 
 /** The API keys of all orgs, because a key is looked up before its org is known. */
 export class ApiKeyRecords {
@@ -148,9 +147,12 @@ export class ApiKeyRecords {
     return this.store.query<ApiKeyRecord>(
       `select ${COLUMNS} from (
          select * from (
-           select ${SHOWN}, true as is_valid from api_keys where ${condition} and ${IS_VALID}
+           select ${SHOWN}, true as is_valid from api_keys
+           where ${condition} and revoked_at is null and expires_at is null
+           union all
+           select ${SHOWN}, true from api_keys where ${condition} and revoked_at is null and expires_at > now()
            union all (
-             select ${SHOWN}, false from api_keys where ${condition} and not ${IS_VALID}
+             select ${SHOWN}, false from api_keys where ${condition} and (revoked_at is not null or expires_at <= now())
              order by created_at desc, id desc limit $1
            )
          ) either order by is_valid desc, created_at desc, id desc limit $1
