@@ -96,8 +96,8 @@ describe('a store that opens', () => {
         ['timezone', `'Asia/Kathmandu'`],
         ['default_transaction_isolation', 'serializable'],
         ['jit', 'on'],
-        // Milliseconds in which no migration ends.
-        ['statement_timeout', '1'],
+        // Milliseconds in which a new connection can say what it needs, and the larger migrations do not end.
+        ['statement_timeout', '20'],
         ['lock_timeout', '1'],
       ] as const) {
         await admin.query(`alter database ${name} set ${setting} = ${value}`);
@@ -105,12 +105,13 @@ describe('a store that opens', () => {
       const store = aStoreToClose();
       await store.open(() => undefined);
       const settings = `select current_setting('row_security') as policies, current_setting('transaction_isolation') as isolation,
-        current_setting('lock_timeout') as lock_timeout, current_setting('jit') as jit, current_setting('timezone') as timezone,
+        current_setting('lock_timeout') as lock_timeout, current_setting('statement_timeout') as statement_timeout, current_setting('jit') as jit, current_setting('timezone') as timezone,
         timestamptz '2026-03-05T09:00:00Z' as moment`;
       const expected = {
         policies: 'on',
         isolation: 'read committed',
         lock_timeout: '0',
+        statement_timeout: '12s',
         jit: 'off',
         timezone: 'UTC',
         moment: new Date('2026-03-05T09:00:00Z'),
