@@ -36,6 +36,8 @@ export class ApiError extends Error {
   }
 }
 
+/** Stands for the code of an answer that has none. */
+const UNCODED = 'unknown';
 const REDIRECT = 'the base url answers with a redirect, which an API key must not follow: use the url that it leads to';
 const STRAY = 'the answer is not from Gapless: check the base url, and proxies in between';
 
@@ -49,7 +51,7 @@ export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number)
   const kind = status === 429 || status === 408 || status >= 500 ? 'unavailable' : 'refused';
   if (typeof problem.code !== 'string') {
     const detail = status >= 300 && status < 400 ? REDIRECT : STRAY;
-    return new ApiError(kind, status, 'unknown', detail, [], { retryAfterMs });
+    return new ApiError(kind, status, UNCODED, detail, [], { retryAfterMs });
   }
   return new ApiError(
     kind,
@@ -61,9 +63,14 @@ export function apiErrorOf(status: number, body: unknown, retryAfterMs?: number)
   );
 }
 
-/** Whether the error is a refusal that is not from Gapless, whose refusals all have a code. */
+/** Whether another server answered, such as a proxy: errors of Gapless all have a code. */
+export function isForeign({ status, code }: ApiError): boolean {
+  return status !== undefined && code === UNCODED;
+}
+
+/** Whether the error is a refusal that is not from Gapless. */
 export function isStray(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.kind === 'refused' && error.code === 'unknown';
+  return error instanceof ApiError && error.kind === 'refused' && isForeign(error);
 }
 
 /** Returns the refusal as an outage, which a retry may end. */

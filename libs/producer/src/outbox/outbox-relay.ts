@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
-import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
+import { ApiError, backOffMs, isForeign, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { EventSink } from '../events/event-sink.js';
 import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.js';
 
@@ -137,7 +137,7 @@ function isAborted(signal: AbortSignal): boolean {
  * what an event says, or hides the answer of Gapless with a page of its own.
  */
 function isAboutAnEvent(error: unknown): boolean {
-  return isRefusal(error) || (error instanceof ApiError && isUnknown(error) && [403, 422].includes(error.status ?? 0));
+  return isRefusal(error) || (error instanceof ApiError && isForeign(error) && [403, 422].includes(error.status ?? 0));
 }
 
 /**
@@ -145,10 +145,5 @@ function isAboutAnEvent(error: unknown): boolean {
  * answers 413: then fewer events at once may pass it.
  */
 function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 413 || (error.status === 422 && !isUnknown(error)));
-}
-
-/** The answer has no code, so it is not from Gapless. */
-function isUnknown({ code }: ApiError): boolean {
-  return code === 'unknown';
+  return error instanceof ApiError && (error.status === 413 || (error.status === 422 && !isForeign(error)));
 }

@@ -112,7 +112,7 @@ export class SubscribeWebhooks {
     if (!(await this.records.isLive(orgId, id, new Date(this.clock.now())))) throw this.#limitReached();
   }
 
-  /** An agent that subscribes and unsubscribes again and again would fill the log of configurations and the audit log. */
+  /** An agent that subscribes and unsubscribes again and again would fill the audit log and the list of deleted endpoints. */
   async #countCreation(orgId: Exchange['orgId']): Promise<void> {
     try {
       await this.limits.count('changes', orgId, 1, null);
