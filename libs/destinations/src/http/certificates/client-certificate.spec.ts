@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { shownCertificate } from '#libs/domain';
 import { loadCertificate } from './client-certificate.js';
@@ -25,29 +25,44 @@ function keyOf(type: 'rsa' | 'secp256k1'): string {
 }
 
 interface RsaNumbers {
-  readonly d: bigint;
+  readonly n: bigint;
   readonly e: bigint;
+  readonly d: bigint;
   readonly p: bigint;
   readonly q: bigint;
   readonly dp: bigint;
   readonly dq: bigint;
+  readonly qi: bigint;
 }
 
-/** Returns a function that makes an RSA key of 2,048 bits with some of its numbers changed. */
+/** An element of DER. */
+function element(tag: number, content: Buffer): Buffer {
+  const hex = content.length.toString(16);
+  const length = Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex');
+  const isShort = content.length < 0x80;
+  return Buffer.concat([Buffer.of(tag, ...(isShort ? [] : [0x80 + length.length])), length, content]);
+}
+
+/** A non-negative integer in DER. */
+function integer(number: bigint): Buffer {
+  const hex = number.toString(16);
+  const bytes = Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex');
+  // The highest bit is the sign.
+  return element(2, (bytes[0] ?? 0) < 0x80 ? bytes : Buffer.concat([Buffer.of(0), bytes]));
+}
+
+/** Returns a function that makes an RSA key of 2,048 bits with some of its numbers changed, as no library would. */
 function anRsaKey(): (change: (numbers: RsaNumbers) => Partial<RsaNumbers>) => string {
   const jwk = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey.export({ format: 'jwk' });
   const read = (text = '') => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`);
-  const written = (number: bigint) => {
-    const hex = number.toString(16);
-    return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url');
-  };
-  const { d, e, p, q, dp, dq } = jwk;
-  const numbers = { d: read(d), e: read(e), p: read(p), q: read(q), dp: read(dp), dq: read(dq) };
+  const [n, e, d, p, q] = [read(jwk.n), read(jwk.e), read(jwk.d), read(jwk.p), read(jwk.q)];
+  const numbers = { n, e, d, p, q, dp: read(jwk.dp), dq: read(jwk.dq), qi: read(jwk.qi) };
   return (change) => {
-    const changed: Record<string, string> = {};
-    for (const [name, number] of Object.entries({ ...numbers, ...change(numbers) })) changed[name] = written(number);
-    const key = createPrivateKey({ key: { ...jwk, ...changed }, format: 'jwk' });
-    return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const changed = { ...numbers, ...change(numbers) };
+    const order = [0n, changed.n, changed.e, changed.d, changed.p, changed.q, changed.dp, changed.dq, changed.qi];
+    const der = element(0x30, Buffer.concat(order.map(integer)));
+    const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+    return ['-----BEGIN RSA PRIVATE KEY-----', ...lines, '-----END RSA PRIVATE KEY-----', ''].join('\n');
   };
 }
 
