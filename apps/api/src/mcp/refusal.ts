@@ -43,11 +43,11 @@ export class Refusals {
   /** Returns the error of a JSON-RPC response. */
   protocolError(error: unknown, requestId: string): ProtocolError {
     if (error instanceof ProtocolError) return error;
-    const { code, detail, retryAfterSeconds } = this.failure(error, requestId);
+    const { code, detail, retryAfterSeconds, limit } = this.failure(error, requestId);
     return protocolError(
       mcpError(NAMES[code] ?? 'InternalError', detail, {
         reason: code,
-        ...(code === 'rate_limited' ? { limit: 'streams' } : {}),
+        ...(limit === undefined ? {} : { limit }),
         ...(retryAfterSeconds === undefined ? {} : { retryAfterMs: retryAfterSeconds * 1_000 }),
       }),
     );

@@ -9,6 +9,8 @@ export interface Failure {
   readonly detail: string;
   readonly problems: readonly FieldProblem[];
   readonly retryAfterSeconds?: number;
+  /** Which limit is reached. */
+  readonly limit?: string;
   /** Set if HTTP has a more exact status than the code's own. */
   readonly status?: number;
 }
@@ -76,12 +78,14 @@ export function failureOf(error: unknown, isUnavailable: (error: unknown) => boo
   // The end of a transaction that only read.
   if (error instanceof CommitLostError && READS.includes(method)) return UNAVAILABLE;
   if (error instanceof GaplessError) {
-    const { retryAfterSeconds = error.code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined } = error.options;
+    const { limit, retryAfterSeconds = error.code === 'unavailable' ? UNAVAILABLE_RETRY_SECONDS : undefined } =
+      error.options;
     return {
       code: error.code,
       detail: error.detail,
       problems: error.problems,
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      ...(limit === undefined ? {} : { limit }),
     };
   }
   const status = frameworkStatus(error);

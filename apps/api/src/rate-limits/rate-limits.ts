@@ -97,7 +97,7 @@ export class RateLimits {
       throw new GaplessError(
         'rate_limited',
         `At most ${quota.amount} ${what.replace('_', '-')} in ${quota.windowSeconds} seconds.`,
-        { retryAfterSeconds: Math.max(1, resetSeconds) },
+        { limit: what, retryAfterSeconds: Math.max(1, resetSeconds) },
       );
     }
   }

@@ -49,6 +49,8 @@ export class GaplessError extends Error {
       readonly problems?: readonly FieldProblem[];
       /** Seconds to wait before a retry. */
       readonly retryAfterSeconds?: number;
+      /** Which limit is reached, for programs. */
+      readonly limit?: string;
       readonly cause?: unknown;
     } = {},
   ) {

@@ -4,7 +4,7 @@ import { OpenStreams } from './open-streams.js';
 
 const [ONE, OTHER, THIRD] = ['one' as ApiKeyId, 'other' as ApiKeyId, 'third' as ApiKeyId];
 const [ORG, OTHER_ORG] = ['org' as OrgId, 'other org' as OrgId];
-const refusal = { code: 'rate_limited', options: { retryAfterSeconds: 5 } };
+const refusal = { code: 'rate_limited', options: { limit: 'streams', retryAfterSeconds: 5 } };
 
 let streams: OpenStreams;
 

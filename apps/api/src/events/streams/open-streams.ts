@@ -54,5 +54,5 @@ function takeOne<Key>(counts: Map<Key, number>, key: Key): void {
 }
 
 function refused(detail: string): GaplessError {
-  return new GaplessError('rate_limited', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return new GaplessError('rate_limited', detail, { limit: 'streams', retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

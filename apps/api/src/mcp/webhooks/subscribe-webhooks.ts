@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   callbackFailureOf,
   EventCursors,
-  GaplessError,
   grantUntil,
   isSigningSecret,
   mcpError,
@@ -49,7 +48,7 @@ export class SubscribeWebhooks {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** @throws ProtocolError, GaplessError `url_*`, `unavailable` */
+  /** @throws ProtocolError, GaplessError `url_*`, `unavailable`, `rate_limited` */
   async subscribe({ orgId, key, actor }: Exchange, params: SubscribeParams) {
     const { name, arguments: given = {}, delivery } = params;
     const { url, secret } = delivery;
@@ -83,7 +82,8 @@ export class SubscribeWebhooks {
         keptSince: new Date(atMs - this.config.retentionMs),
       },
       this.config.maxMcpSubscriptionsPerOrg,
-      () => this.#countCreation(orgId),
+      // An agent that subscribes and unsubscribes again and again would fill the audit log and the list of deleted endpoints.
+      () => this.limits.count('changes', orgId, 1, null),
     );
     if (subscribed.kind === 'limit_reached') throw this.#limitReached();
     const { subscription } = subscribed;
@@ -110,17 +110,6 @@ export class SubscribeWebhooks {
   async #refuseAtLimit(orgId: Exchange['orgId'], id: string): Promise<void> {
     if ((await this.records.count(orgId)) < this.config.maxMcpSubscriptionsPerOrg) return;
     if (!(await this.records.isLive(orgId, id, new Date(this.clock.now())))) throw this.#limitReached();
-  }
-
-  /** An agent that subscribes and unsubscribes again and again would fill the audit log and the list of deleted endpoints. */
-  async #countCreation(orgId: Exchange['orgId']): Promise<void> {
-    try {
-      await this.limits.count('changes', orgId, 1, null);
-    } catch (error) {
-      if (!(error instanceof GaplessError)) throw error;
-      const retryAfterMs = (error.options.retryAfterSeconds ?? 1) * 1_000;
-      throw protocolError(mcpError('ResourceExhausted', error.detail, { limit: 'changes', retryAfterMs }));
-    }
   }
 
   #limitReached() {
