@@ -11,7 +11,7 @@ import { followers } from './scenarios/followers.js';
 import { fresh } from './scenarios/fresh.js';
 import { growth } from './scenarios/growth.js';
 import { idle } from './scenarios/idle.js';
-import { backloggedNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
+import { backloggedNeighbour, healthyNeighbour, isolation, slowNeighbour } from './scenarios/isolation.js';
 import { limit } from './scenarios/limit.js';
 import { many, million, ten } from './scenarios/many.js';
 import { ordered } from './scenarios/ordered.js';
@@ -37,6 +37,7 @@ const SCENARIOS: readonly Scenario[] = [
   followers,
   many,
   isolation,
+  healthyNeighbour,
   slowNeighbour,
   backloggedNeighbour,
   backlog,

@@ -199,6 +199,13 @@ export const isolation: Scenario = {
   run: beside(troubled('one that hangs', { kind: 'never' })),
 };
 
+export const healthyNeighbour: Scenario = {
+  name: 'healthy-neighbour',
+  description: 'the same beside one that answers at once: what the load by itself does',
+  limitMs: 300_000,
+  run: beside(troubled('one that answers at once', { kind: 'at_once' })),
+};
+
 export const slowNeighbour: Scenario = {
   name: 'slow-neighbour',
   description: 'the same beside one that answers after 9 s',
