@@ -4,6 +4,7 @@ import { GetDeliveryController } from './get-delivery.controller.js';
 import { ListDeliveriesController } from './list-deliveries.controller.js';
 import { ListUndeliveredController } from './list-undelivered.controller.js';
 import { ProjectedDelivery } from './projected-delivery.js';
+import { ProjectedFacts } from './projected-facts.js';
 import { RecoverDeliveriesController } from './recover-deliveries.controller.js';
 import { RecoveriesController } from './recoveries.controller.js';
 import { Recoveries } from './recoveries.js';
@@ -23,7 +24,7 @@ import { Skips } from './skips.js';
     RecoverDeliveriesController,
     RecoveriesController,
   ],
-  providers: [ProjectedDelivery, Recoveries, Replays, Skips],
+  providers: [ProjectedDelivery, ProjectedFacts, Recoveries, Replays, Skips],
   exports: [ProjectedDelivery, Recoveries, Replays],
 })
 export class DeliveriesModule {}

@@ -27,6 +27,7 @@ import { Identifiers, type Config, type Logger } from '#libs/runtime';
 import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { refuseInactive } from '../webhooks/refuse-inactive.js';
 import { ProjectedDelivery } from './projected-delivery.js';
+import { ProjectedFacts } from './projected-facts.js';
 import { type RecoverDeliveriesDto, recoveryKinds, recoveryRange } from './recover-deliveries.dto.js';
 import { RECOVERY_PAGE, RecoveryRun } from './recovery-run.js';
 
@@ -71,6 +72,7 @@ export class Recoveries extends RegularWork {
     private readonly records: RecoveryRecords,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
+    private readonly facts: ProjectedFacts,
     private readonly identifiers: Identifiers,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CONFIG) private readonly config: Config,
@@ -180,10 +182,11 @@ export class Recoveries extends RegularWork {
   }
 
   #runOf(recovery: RecoveryRecord, worker: RecoveryWorker): RecoveryRun {
-    const { endpoints, source, records, appender, topics, clock } = this;
+    const { endpoints, facts, source, records, appender, topics, clock } = this;
     const signal = this.#ending.signal;
     return new RecoveryRun(recovery, {
       endpoints,
+      facts,
       source,
       records,
       appender,

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EndpointId, OrgId, RecoveryId, Seq } from '#libs/domain';
-import type { EndpointRecord, EndpointRecords, RecoveryPage, RecoveryRecord, RecoveryStep } from '#libs/postgres';
+import type { EndpointId, EventId, OrgId, RecoveryId, Seq } from '#libs/domain';
+import { topicNames, type NewRecord } from '#libs/kafka-log';
+import type {
+  EndpointRecord,
+  EndpointRecords,
+  Recoverable,
+  RecoveryPage,
+  RecoveryRecord,
+  RecoveryStep,
+} from '#libs/postgres';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { RecoveryRun, type RecoveryRunDependencies } from './recovery-run.js';
 
 const RECOVERY: RecoveryRecord = {
@@ -21,20 +30,36 @@ const RECOVERY: RecoveryRecord = {
 
 type Look = (after: Seq) => RecoveryPage;
 
+const TOPICS = topicNames('gapless', []);
+
 /** A run over pages that are given one after the other, and what it noted. */
-function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0, afterSeq = 0, isOwn = true } = {}) {
+function aRun(
+  looks: readonly Look[],
+  { isActive = true, pending = 0, pageMs = 0, afterSeq = 0, isOwn = true, isProjected = true, factsMs = 0 } = {},
+) {
   let nowMs = 0;
   const asked: number[] = [];
+  const askedAtMs: number[] = [];
+  const appended: NewRecord[] = [];
   const steps: RecoveryStep[] = [];
   const ends: unknown[] = [];
   const releases: number[] = [];
   const pages = [...looks];
   const use = {
-    endpoints: { find: () => Promise.resolve({ id: RECOVERY.endpointId, isActive } as EndpointRecord) },
+    endpoints: {
+      find: () => Promise.resolve({ id: RECOVERY.endpointId, orgId: RECOVERY.orgId, isActive } as EndpointRecord),
+    },
+    facts: {
+      areComplete: () => {
+        nowMs += factsMs;
+        return Promise.resolve(isProjected);
+      },
+    },
     source: {
       pending: () => Promise.resolve(pending),
-      page: (...[, , , , after]: unknown[]) => {
+      page: (...[, , , , after, , atMs]: unknown[]) => {
         asked.push(after as number);
+        askedAtMs.push(atMs as number);
         nowMs += pageMs;
         const look = pages.shift();
         if (look === undefined) throw new Error('there is no other page');
@@ -53,7 +78,8 @@ function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0
         { status, error = null }: { status: string; error?: string | null },
       ) => Promise.resolve(ends.push([status, error]) > 0),
     },
-    appender: { append: () => Promise.resolve() },
+    appender: { append: (records: readonly NewRecord[]) => Promise.resolve(appended.push(...records)) },
+    topics: TOPICS,
     clock: { now: () => nowMs },
     worker: 'worker',
     signal: new AbortController().signal,
@@ -62,12 +88,29 @@ function aRun(looks: readonly Look[], { isActive = true, pending = 0, pageMs = 0
     { ...RECOVERY, afterSeq: afterSeq as Seq },
     use as unknown as RecoveryRunDependencies & { endpoints: EndpointRecords },
   );
-  return { run, asked, steps, ends, releases };
+  return { run, asked, askedAtMs, appended, steps, ends, releases };
 }
 
 const page =
   (next: number | null, firstUndecided: number | null = null): Look =>
   () => ({ events: [], next: next as Seq | null, firstUndecided: firstUndecided as Seq | null });
+
+/** A page of 200 events, with others after it. */
+const fullPage: Look = (after) => ({
+  events: oneTo(200).map((n): Recoverable => ({
+    kind: 'never_sent',
+    eventId: `evt_${after + n}` as EventId,
+    event: 'ticket.created',
+    seq: (after + n) as Seq,
+    createdAtMs: 0,
+    previousSeq: null,
+    run: 0,
+    lastAttemptEndMs: null,
+    envelope: Buffer.from('{}'),
+  })),
+  next: (after + 200) as Seq,
+  firstUndecided: null,
+});
 
 describe('a recovery', () => {
   it('waits for events that routing may still send, and goes on with the first of them', async () => {
@@ -101,6 +144,35 @@ describe('a recovery', () => {
     const { run, asked, releases, ends } = aRun([], { pending: 5_000 });
     await run.run();
     expect([asked, releases, ends]).toEqual([[], [2_000], []]);
+  });
+
+  it('asks for no page while the projection is behind, and goes on once it is not', async () => {
+    const behind = aRun([], { isProjected: false });
+    await behind.run.run();
+    expect([behind.asked, behind.appended, behind.steps]).toEqual([[], [], []]);
+    expect([behind.releases, behind.ends]).toEqual([[2_000], []]);
+    const caughtUp = aRun([fullPage, page(null)]);
+    await caughtUp.run.run();
+    expect([caughtUp.asked, caughtUp.appended.length]).toEqual([[0, 200], 400]);
+    expect([caughtUp.releases, caughtUp.ends]).toEqual([[], [['done', null]]]);
+  });
+
+  it('judges the age of events by the time before the projection was waited for', async () => {
+    const { run, askedAtMs } = aRun([page(100), page(null)], { factsMs: 1_500, pageMs: 1_000 });
+    await run.run();
+    expect(askedAtMs).toEqual([0, 0]);
+  });
+
+  it('sends no more than 5,000 in a turn, since the projection may not show them as pending yet', async () => {
+    const all = aRun(oneTo(30).map(() => fullPage));
+    await all.run.run();
+    expect([all.run.progress.scheduled, all.releases, all.ends]).toEqual([5_000, [0], []]);
+    const fewer = aRun(
+      oneTo(30).map(() => fullPage),
+      { pending: 4_000 },
+    );
+    await fewer.run.run();
+    expect([fewer.run.progress.scheduled, fewer.releases, fewer.ends]).toEqual([1_000, [0], []]);
   });
 
   it('is left alone once it was stopped, or another process has taken it over', async () => {

@@ -11,19 +11,21 @@ import {
 } from '#libs/postgres';
 import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import { appendOrRefuse } from './append-or-refuse.js';
+import type { ProjectedFacts } from './projected-facts.js';
 import { replayRecords } from './replay.js';
 
 /** Events that are looked up and scheduled at a time: a few megabytes at most for events of the usual size. */
 export const RECOVERY_PAGE = 200;
 /** With so many pending deliveries, the endpoint gets no more of a recovery until it has caught up. */
 const MOST_PENDING = 5_000;
-/** How long it waits for the endpoint, or for routing, while others have their turns. */
+/** How long it waits for the endpoint, routing or the projection, while others have their turns. */
 const WAIT_MS = 2_000;
 /** How long a turn is. Many long recoveries take turns, so that none waits for the end of another. */
 const TURN_MS = 5_000;
 
 export interface RecoveryRunDependencies {
   readonly endpoints: EndpointRecords;
+  readonly facts: Pick<ProjectedFacts, 'areComplete'>;
   readonly source: RecoverySource;
   readonly records: RecoveryRecords;
   readonly appender: Appender;
@@ -75,7 +77,14 @@ export class RecoveryRun {
    */
   async run(): Promise<void> {
     const { recovery } = this;
-    const { endpoints, source, records, clock, worker, signal } = this.use;
+    const { endpoints, facts, source, records, clock, worker, signal } = this.use;
+    signal.throwIfAborted();
+    // The facts of what was routed by then are projected before the first page. So what has no delivery was not sent.
+    const beganMs = clock.now();
+    if (!(await facts.areComplete(recovery.endpointId, signal))) {
+      await records.release(recovery, worker, WAIT_MS);
+      return;
+    }
     const endsMs = clock.now() + TURN_MS;
     // Events that routing may still send are looked at once more, until they are older.
     let undecided: Seq | null = null;
@@ -91,12 +100,14 @@ export class RecoveryRun {
         });
         return;
       }
-      if ((await source.pending(recovery.orgId, endpoint.id)) >= MOST_PENDING) {
-        await records.release(recovery, worker, WAIT_MS);
+      // What this turn has scheduled may not be projected yet. The next turn waits until it is.
+      const scheduled = this.#scheduled - recovery.scheduled;
+      if (scheduled + (await source.pending(recovery.orgId, endpoint.id)) >= MOST_PENDING) {
+        await records.release(recovery, worker, scheduled === 0 ? WAIT_MS : 0);
         return;
       }
       const { kinds, range } = recovery;
-      const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, clock.now());
+      const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, beganMs);
       await this.#schedule(endpoint, page.events);
       undecided ??= page.firstUndecided;
       after = page.next ?? recovery.throughSeq;
