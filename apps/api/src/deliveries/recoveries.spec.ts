@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { EndpointId, OrgId, RecoveryId } from '#libs/domain';
-import type { AuditActor, EndpointRecords, RecoveryRecords } from '#libs/postgres';
+import type { AuditActor, EndpointRecords, RecoveryOrder, RecoveryRecords } from '#libs/postgres';
+import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { Recoveries } from './recoveries.js';
 
@@ -9,35 +10,93 @@ type Parameters = ConstructorParameters<typeof Recoveries>;
 const ORG = 'org' as OrgId;
 const ENDPOINT = 'whe_1' as EndpointId;
 
-it('a recovery that begins while the process ends is left to another process', async () => {
+/** One recovery, as far as its turns need it. */
+const aRecovery = (orgId: OrgId, id: string) => ({
+  id: id as RecoveryId,
+  orgId,
+  endpointId: ENDPOINT,
+  range: {},
+  matched: 0,
+  scheduled: 0,
+});
+
+/** Recoveries of which some wait for a turn. A page that is asked for never comes. */
+function someRecoveries() {
   const ends: unknown[] = [];
   const releases: unknown[] = [];
-  const id = 'rec_1' as RecoveryId;
+  const waiting: ReturnType<typeof aRecovery>[] = [];
+  const served: (readonly OrgId[])[] = [];
   const records = {
     by: () => records,
-    begin: () => Promise.resolve({ id, orgId: ORG, endpointId: ENDPOINT, matched: 0, scheduled: 0 }),
+    begin: (id: RecoveryId, { orgId }: RecoveryOrder) => Promise.resolve(aRecovery(orgId, id)),
     end: (...end: unknown[]) => ends.push(end),
     release: (...release: unknown[]) => Promise.resolve(releases.push(release)),
-    claim: () => Promise.resolve(undefined),
+    claim: (_worker: unknown, orgIds: readonly OrgId[]) => {
+      served.push(orgIds);
+      return Promise.resolve(waiting.shift());
+    },
+    prune: () => Promise.resolve(),
   };
+  const asked: OrgId[] = [];
+  const source = {
+    pending: () => Promise.resolve(0),
+    page: (orgId: OrgId) => {
+      asked.push(orgId);
+      return new Promise<never>(() => undefined);
+    },
+  };
+  let begun = 0;
   const { clock, logger } = aStageKit({ nowMs: 0 });
   const none = {} as never;
   const recoveries = new Recoveries(
     { find: () => Promise.resolve({ id: ENDPOINT, isActive: true }) } as unknown as EndpointRecords,
-    none,
+    source as unknown as Parameters[1],
     records as unknown as RecoveryRecords,
     none,
     none,
+    { areComplete: () => Promise.resolve(true) } as unknown as Parameters[5],
+    { recoveryId: () => `rec_${++begun}` as RecoveryId } as Parameters[6],
     none,
-    { recoveryId: () => id } as Parameters[6],
-    none,
-    none,
+    { retentionMs: 0 } as Parameters[8],
     clock,
     logger,
   );
+  const recover = (orgId: OrgId) => recoveries.recover(orgId, ENDPOINT, { since_seq: 0 }, {} as AuditActor);
+  const look = () => (recoveries as unknown as { act(): Promise<undefined> }).act();
+  return { recoveries, recover, look, waiting, served, asked, ends, releases };
+}
+
+/** Lets everything run that waits for nothing. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+it('a recovery that begins while the process ends is left to another process', async () => {
+  const { recoveries, recover, ends, releases } = someRecoveries();
   await recoveries.beforeApplicationShutdown();
-  const begun = await recoveries.recover(ORG, ENDPOINT, { since_seq: 0 }, {} as AuditActor);
-  expect(begun).toEqual({ id, complete: false, matched: 0, scheduled: 0 });
+  expect(await recover(ORG)).toEqual({ id: 'rec_1', complete: false, matched: 0, scheduled: 0 });
   expect(ends).toEqual([]);
-  expect(releases).toEqual([[expect.objectContaining({ id }), expect.any(String), 0]]);
+  expect(releases).toEqual([[expect.objectContaining({ id: 'rec_1' }), expect.any(String), 0]]);
+});
+
+it('an organization that begins many recoveries leaves the turns to those of others', async () => {
+  const { recover, look, waiting, asked, releases } = someRecoveries();
+  const other = 'other' as OrgId;
+  for (let n = 0; n < 2; n++) void recover(ORG);
+  await settled();
+  const answers = await Promise.all(oneTo(2).map(() => recover(ORG)));
+  // They wait for a turn, too.
+  expect(answers).toEqual(['rec_3', 'rec_4'].map((id) => ({ id, complete: false, matched: 0, scheduled: 0 })));
+  expect(releases).toEqual(['rec_3', 'rec_4'].map((id) => [expect.objectContaining({ id }), expect.any(String), 0]));
+  waiting.push(aRecovery(other, 'rec_5'));
+  await look();
+  await settled();
+  expect(asked).toEqual([ORG, ORG, other]);
+});
+
+it('organizations take turns while recoveries of any wait', async () => {
+  const { look, waiting, served } = someRecoveries();
+  const [one, other] = ['one' as OrgId, 'other' as OrgId];
+  waiting.push(aRecovery(one, 'rec_1'), aRecovery(other, 'rec_2'), aRecovery(one, 'rec_3'));
+  await look();
+  await look();
+  expect(served).toEqual([[], [one], [one, other], [other, one], []]);
 });

@@ -37,8 +37,12 @@ const LOOK_EVERY_MS = 2_000;
 const PRUNE_EVERY_MS = 60_000;
 /** How long a recovery rests after a failure. */
 const REST_MS = 10_000;
-/** How many recoveries a process works on before it takes over no more. */
+/** How many recoveries that wait for a turn a process works on at once. */
 const MOST_AT_ONCE = 4;
+/** How many recoveries of an organization a process begins at once. Further ones wait for a turn. */
+const MOST_BEGUN_OF_ORG = 2;
+/** How many organizations a process remembers that have had turns. */
+const MOST_REMEMBERED = 1_000;
 /** How many recoveries of an endpoint may run at once. */
 const MOST_OF_ENDPOINT = 5;
 
@@ -59,10 +63,17 @@ export interface RecoveryOnce {
   readonly ifBegun: 'answer' | 'refuse';
 }
 
+/** Turns that are under way, each with its organization. */
+type Turns = Map<Promise<void>, OrgId>;
+
 /** Sends events of an endpoint again, or late, in seq order (contract 4.4). Any process goes on with what another left. */
 @Injectable()
 export class Recoveries extends RegularWork {
-  readonly #running = new Set<Promise<void>>();
+  readonly #claimed: Turns = new Map();
+  /** First turns, which requests began. They take no places of the others: one organization may make many requests. */
+  readonly #begun: Turns = new Map();
+  /** Organizations that had turns while others waited, the one whose last turn is longest ago first. */
+  #served: readonly OrgId[] = [];
   readonly #ending = new AbortController();
   #prunesAtMs = 0;
 
@@ -105,7 +116,7 @@ export class Recoveries extends RegularWork {
   override async beforeApplicationShutdown(): Promise<void> {
     this.#ending.abort(new Error('the process ends'));
     await super.beforeApplicationShutdown();
-    await Promise.all(this.#running);
+    await Promise.all([...this.#claimed.keys(), ...this.#begun.keys()]);
   }
 
   protected async act(): Promise<undefined> {
@@ -119,14 +130,19 @@ export class Recoveries extends RegularWork {
     this.logger.warn({ err: error }, 'recoveries.waiting');
   }
 
-  /** Gives turns to recoveries that nobody works on, the one that waits longest first. */
+  /** Gives turns to recoveries that nobody works on. Their organizations take turns, too. */
   async #goOnWithOthers(): Promise<void> {
-    while (this.#running.size < MOST_AT_ONCE && !this.#ending.signal.aborted) {
+    while (this.#claimed.size < MOST_AT_ONCE && !this.#ending.signal.aborted) {
       // One for each claim: a run that has outlived its lease notices that this process has claimed the recovery again.
       const worker = randomUUID();
-      const recovery = await this.records.claim(worker);
-      if (recovery === undefined) return;
-      this.#goOn(this.#runOf(recovery, worker));
+      const recovery = await this.records.claim(worker, this.#served);
+      if (recovery === undefined) {
+        this.#served = [];
+        return;
+      }
+      const { orgId } = recovery;
+      this.#served = [...this.#served.filter((id) => id !== orgId), orgId].slice(-MOST_REMEMBERED);
+      this.#goOn(this.#runOf(recovery, worker), this.#claimed);
     }
   }
 
@@ -161,8 +177,12 @@ export class Recoveries extends RegularWork {
       );
     }
     const run = this.#runOf(recovery, worker);
+    if ([...this.#begun.values()].filter((orgId) => orgId === order.orgId).length >= MOST_BEGUN_OF_ORG) {
+      await this.#release(run, 0);
+      return { id: recovery.id, ...run.progress };
+    }
     const work = run.run();
-    this.#goOn(run, work);
+    this.#goOn(run, this.#begun, work);
     const shown = work.then(() => this.#untilShown(run));
     try {
       await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
@@ -197,23 +217,27 @@ export class Recoveries extends RegularWork {
     });
   }
 
-  /** Works on the recovery until it has ended. After a failure, a process goes on with it later. */
-  #goOn(run: RecoveryRun, work = run.run()): void {
+  /** Works on the recovery for a turn. After a failure, a process goes on with it later. */
+  #goOn(run: RecoveryRun, turns: Turns, work = run.run()): void {
     const { id, endpointId } = run.recovery;
     const done = work.catch(async (error: unknown) => {
       const restMs = this.#ending.signal.aborted ? 0 : REST_MS;
       if (restMs > 0) {
         this.logger.warn({ err: error, recovery: id, endpoint_id: endpointId, ...run.progress }, 'recovery.waiting');
       }
-      // Without Postgres, it is free once its lease is over.
-      await this.records.release(run.recovery, run.worker, restMs).catch(() => undefined);
+      await this.#release(run, restMs);
     });
-    this.#running.add(done);
+    turns.set(done, run.recovery.orgId);
     void done.then(async () => {
-      this.#running.delete(done);
+      turns.delete(done);
       // The next turn does not wait for the next look.
       await this.#goOnWithOthers().catch(() => undefined);
     });
+  }
+
+  /** Without Postgres, the recovery is free once its lease is over. */
+  async #release({ recovery, worker }: RecoveryRun, afterMs: number): Promise<void> {
+    await this.records.release(recovery, worker, afterMs).catch(() => undefined);
   }
 
   /** Waits for the last delivery. The facts of an endpoint are projected in order, so the others are then shown, too. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { derivedRecoveryId, type Seq } from '#libs/domain';
+import { derivedRecoveryId, type OrgId, type Seq } from '#libs/domain';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import type { Store } from '../../connection/store.js';
 import { aTestStore } from '../../testing/a-test-store.js';
@@ -48,4 +48,43 @@ describe('a recovery with an id that was used before', () => {
     expect(await begin()).toBeUndefined();
     expect(await found()).toMatchObject({ status: 'failed', error: 'endpoint_inactive' });
   });
+});
+
+/** The recoveries of an org that wait for a turn: the first for so many minutes, each other one for a second less. */
+async function waitingFor(minutes: number, count: number) {
+  const orgId = anOrgId();
+  const range = { sinceSeq: 0 as Seq, since: null, until: null, throughSeq: null };
+  const order = { orgId, endpointId: await anEndpoint(store, orgId), kinds: ['failed'], range } as const;
+  const records = new RecoveryRecords(store);
+  const ids = [];
+  for (let n = 0; n < count; n++) {
+    const id = derivedRecoveryId(randomUUID());
+    await records.begin(id, order, randomUUID(), { at: new Date(), limit: count });
+    const since = `now() - $2 * interval '1 minute' + $3 * interval '1 second'`;
+    await store.query(`update recoveries set leased_until = ${since} where id = $1`, [id, minutes, n]);
+    ids.push(id);
+  }
+  return { orgId, ids };
+}
+
+it('organizations take turns, however many of their recoveries wait, and for however long', async () => {
+  const [a, b, c] = [await waitingFor(30, 3), await waitingFor(20, 1), await waitingFor(10, 1)];
+  const records = new RecoveryRecords(store);
+  const claimed = async (...served: readonly { readonly orgId: OrgId }[]) => {
+    const worker = randomUUID();
+    const recovery = await records.claim(
+      worker,
+      served.map(({ orgId }) => orgId),
+    );
+    return { id: recovery?.id, release: () => records.release(recovery!, worker, 0) };
+  };
+  expect((await claimed()).id).toBe(a.ids[0]);
+  const ofB = await claimed(a);
+  expect(ofB.id).toBe(b.ids[0]);
+  await ofB.release();
+  expect((await claimed(a, b)).id).toBe(c.ids[0]);
+  expect((await claimed(a, b, c)).id).toBe(a.ids[1]);
+  expect((await claimed(b, c, a)).id).toBe(b.ids[0]);
+  expect((await claimed(c, a, b)).id).toBe(a.ids[2]);
+  expect((await claimed(c, b, a)).id).toBeUndefined();
 });

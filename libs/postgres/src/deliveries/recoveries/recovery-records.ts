@@ -178,16 +178,21 @@ export class RecoveryRecords {
     );
   }
 
-  /** Takes over a recovery of any org that nobody works on; `undefined` without one. */
-  async claim(worker: RecoveryWorker): Promise<RecoveryRecord | undefined> {
+  /**
+   * Takes over a recovery that nobody works on, of the org whose turn it is; `undefined` without one.
+   * @param served orgs that had their turns, the one whose last turn is longest ago first. Other orgs come before them.
+   */
+  async claim(worker: RecoveryWorker, served: readonly OrgId[]): Promise<RecoveryRecord | undefined> {
     const [row] = await this.store.prepared<RecoveryRow>(
       'claim_recovery',
       `update recoveries set worker = $1, leased_until = now() + ${LEASE}
        where id = (
-         select id from recoveries where status = 'running' and leased_until < now()
-         order by leased_until limit 1 for update skip locked
+         select id from recoveries
+         left join unnest($2::uuid[]) with ordinality as served(org, place) on served.org = recoveries.org_id
+         where status = 'running' and leased_until < now()
+         order by place nulls first, leased_until limit 1 for update of recoveries skip locked
        ) returning ${COLUMNS}`,
-      [worker],
+      [worker, served],
     );
     return row === undefined ? undefined : recordOf(row);
   }
