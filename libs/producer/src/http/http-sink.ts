@@ -13,7 +13,7 @@ export interface HttpSinkOptions extends ApiClientOptions {
 const DEFAULT_TIMEOUT_MS = 20_000;
 
 /** The limits of the ingest operation, less 64 bytes for the frame of the list. */
-const REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
+export const HTTP_REQUEST: BatchLimits = { events: 500, bytes: 4 * 1024 * 1024 - 64 };
 
 /**
  * Sends events over HTTP, up to 500 per request. It retries requests without a response from Gapless, with the same ids,
@@ -48,7 +48,7 @@ export class HttpSink implements EventSink {
     // One after the other, because the order of the requests is the order of an organization's events.
     const request = { ...options, retriesUntil: this.#closing.signal };
     let accepted = 0;
-    for (const batch of batchesOf(events, REQUEST)) {
+    for (const batch of batchesOf(events, HTTP_REQUEST)) {
       try {
         await submitEvents(this.#api, batch, request);
       } catch (error) {

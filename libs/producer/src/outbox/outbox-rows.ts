@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import type { ReadyEvent } from '../events/ready-event.js';
+import { HTTP_REQUEST } from '../http/http-sink.js';
 
 /** An event that waits in the outbox. */
 export interface OutboxRow extends ReadyEvent {
@@ -13,6 +14,9 @@ const MAX_EVENTS = 250;
 /**
  * Takes the next events of organizations that no other relay holds, in the order in which they were written. They stay
  * locked until the transaction ends.
+ *
+ * They fit into one request, because they are removed together. If the service limits bytes, it could refuse the last of
+ * several requests each time, and all events would wait for ever. An event that is larger than a request comes alone.
  *
  * The lock on its first row takes an organization; other relays skip that row. For later rows it waits, because another
  * relay may have taken them before a transaction with an earlier row committed. A relay only waits for rows after its
@@ -38,10 +42,19 @@ export async function takeRows(manager: EntityManager): Promise<readonly OutboxR
   if (heads.length === 0) return [];
   return manager.query<readonly OutboxRow[]>(
     `select event.position, event.event_id as id, event.org_id as "orgId", event.event as json
-     from unnest($1::uuid[], $2::bigint[]) as head (org_id, position)
-     join gapless_outbox event on event.org_id = head.org_id and event.position >= head.position
-     where event.refused_at is null
-     order by event.position limit ${MAX_EVENTS}
+     from (
+       select position, size, sum(size) over (order by position) as bytes
+       from (
+         select event.position, octet_length(event.event) + 1 as size
+         from unnest($1::uuid[], $2::bigint[]) as head (org_id, position)
+         join gapless_outbox event on event.org_id = head.org_id and event.position >= head.position
+         where event.refused_at is null
+         order by event.position limit ${MAX_EVENTS}
+       ) waiting
+     ) next
+     join gapless_outbox event on event.position = next.position
+     where (next.bytes <= ${HTTP_REQUEST.bytes} or next.bytes = next.size) and event.refused_at is null
+     order by event.position
      for update of event`,
     [heads.map(({ org_id }) => org_id), heads.map(({ position }) => position)],
   );

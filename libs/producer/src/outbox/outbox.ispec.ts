@@ -16,12 +16,36 @@ import { HttpSink } from '../http/http-sink.js';
 import { KafkaSink } from '../kafka/kafka-sink.js';
 import { emitInTransaction, GaplessOutbox1700000000000, OutboxRelay } from './index.js';
 
-function anEvent(orgId: string, n: number): NewEvent {
-  return { event: 'ticket.updated', org_id: orgId, data: { n } };
+function anEvent(orgId: string, n: number, text = ''): NewEvent {
+  return { event: 'ticket.updated', org_id: orgId, data: { n, text } };
 }
 
 function numberOf({ json }: ReadyEvent): number {
   return (JSON.parse(json) as { data: { n: number } }).data.n;
+}
+
+interface Submitted {
+  readonly id: string;
+  readonly data: { readonly n: number };
+}
+
+/** Answers 202 with the ids of the events, or a page with another status. */
+function answering(statusFor: (events: readonly Submitted[]) => number): RequestListener {
+  return (request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      const { events } = JSON.parse(body) as { events: readonly Submitted[] };
+      const status = statusFor(events);
+      if (status !== 202) response.writeHead(status).end('<html>');
+      else {
+        const answer = JSON.stringify({ data: events.map(({ id }) => ({ id })) });
+        response.writeHead(202, { 'content-type': 'application/json' }).end(answer);
+      }
+    });
+  };
 }
 
 /** Keeps what it is sent. */
@@ -154,19 +178,41 @@ describe('the outbox', () => {
     expect(refused).toEqual([]);
   });
 
+  it('sends a backlog of large events to a service that limits requests, in order', async () => {
+    const orgId = anOrgId();
+    const text = 'x'.repeat(100 * 1024);
+    await dataSource.transaction(async (manager) => {
+      for (const n of oneTo(100)) await emitInTransaction(manager, anEvent(orgId, n, text));
+    });
+    let left = 0;
+    const accepted: number[] = [];
+    const baseUrl = await aServer(
+      answering((events) => {
+        if (left-- <= 0) return 429;
+        accepted.push(...events.map(({ data }) => data.n));
+        return 202;
+      }),
+    );
+    const relay = aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' }));
+    for (let round = 0; round < 3; round++) {
+      left = 2;
+      await relay.relay().catch((error: unknown) => errors.push(error));
+    }
+    expect([errors, accepted, await waiting()]).toEqual([[], oneTo(100), 0]);
+  });
+
+  it('sends an event alone that is larger than a request', async () => {
+    const orgId = anOrgId();
+    const [large] = [await change(orgId, 1), await change(orgId, 2), await change(anOrgId(), 3)];
+    const padding = ' '.repeat(5 * 1024 ** 2);
+    await dataSource.query('update gapless_outbox set event = event || $2 where event_id = $1', [large, padding]);
+    expect([await aRelay().relay(), await aRelay().relay()]).toEqual([1, 2]);
+    expect(sink.sent.map(numberOf)).toEqual([1, 2, 3]);
+  });
+
   it('sends fewer events at once when a proxy finds the request too large', async () => {
     for (const n of [1, 2]) await change(anOrgId(), n);
-    const baseUrl = await aServer((request, response) => {
-      let body = '';
-      request.setEncoding('utf8').on('data', (chunk: string) => {
-        body += chunk;
-      });
-      request.on('end', () => {
-        const { events } = JSON.parse(body) as { events: { id: string }[] };
-        if (events.length > 1) response.writeHead(413).end('<html>');
-        else response.writeHead(202, { 'content-type': 'application/json' }).end(JSON.stringify({ data: events }));
-      });
-    });
+    const baseUrl = await aServer(answering((events) => (events.length > 1 ? 413 : 202)));
     expect(await aRelay(new HttpSink({ baseUrl, apiKey: 'gk_1' })).relay()).toBe(2);
     expect(await waiting()).toBe(0);
     expect(refused).toEqual([]);
