@@ -8,16 +8,19 @@ import type { AlertPublisher, StaffAlertBounds } from './alert-publisher.js';
 import type { CaughtUpPartitions } from './caught-up-partitions.js';
 import { Sweep } from './sweep.js';
 
+/** The partition is caught up. */
+const caughtUp = {
+  find: () =>
+    (async function* () {
+      yield await Promise.resolve([0]);
+    })(),
+} as unknown as CaughtUpPartitions;
+
 /** A sweep of a partition where chats are due however many it has alerted to. */
 function aSweepWithoutEnd(published: (before: StaffAlertBounds) => void): Sweep {
   let raised = 0;
   return new Sweep({
-    caughtUp: {
-      find: () =>
-        (async function* () {
-          yield await Promise.resolve([0]);
-        })(),
-    } as unknown as CaughtUpPartitions,
+    caughtUp,
     claims: {
       due: (_partitions: readonly number[], _nowMs: number, limit: number) => {
         const waiting = Array.from(
@@ -66,4 +69,31 @@ it('looks where the staff alerts end before it raises others, which another proc
   });
   await sweep.round({ batches: 2 });
   expect(ends).toEqual([0, 500]);
+});
+
+it('raises the alerts of a partition again after the clock was set back, up to an earlier time than before', async () => {
+  let nowMs = HANDED_OFF_AT_MS + 3_600_000;
+  const raisedTo: number[] = [];
+  const sweep = new Sweep({
+    caughtUp,
+    claims: {
+      due: (_partitions: readonly number[], atMs: number) => {
+        raisedTo.push(atMs);
+        return Promise.resolve({ queues: [], full: [] });
+      },
+      claim: () => Promise.resolve(new Set()),
+    } as unknown as AlertClaims,
+    publisher: { publish: () => Promise.resolve({ count: 0, failures: new Map() }) } as unknown as AlertPublisher,
+    mails: false,
+    clock: { now: () => nowMs },
+    logger: createLogger('silent', 'test'),
+    metrics: new Metrics(),
+  });
+  const among = new Set([0]);
+  await sweep.round({ among });
+  await sweep.round({ among });
+  nowMs = HANDED_OFF_AT_MS;
+  await sweep.round({ among });
+  await sweep.round({ among });
+  expect(raisedTo).toEqual([HANDED_OFF_AT_MS + 3_600_000, HANDED_OFF_AT_MS]);
 });

@@ -120,7 +120,9 @@ export class Sweep {
   }
 
   #isRaisedTo(partition: number, atMs: number): boolean {
-    return (this.#raisedTo.get(partition) ?? -Infinity) >= atMs;
+    const toMs = this.#raisedTo.get(partition) ?? -Infinity;
+    // If the clock was set back, a time in the future says nothing of what has become due since.
+    return toMs >= atMs && toMs <= this.use.clock.now();
   }
 
   async #exclusively(partitions: readonly number[], act: () => Promise<void>): Promise<void> {
