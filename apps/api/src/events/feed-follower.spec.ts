@@ -156,4 +156,23 @@ describe('a reader that follows the feed', () => {
     expect(asked).toHaveLength(1);
     expect(await next).toMatchObject({ isEmpty: false, headSeq: 5 });
   });
+
+  it('takes no head from a page that another stream has read before notifications were lost', async () => {
+    head = 150;
+    orgHead.moved(head as Seq);
+    orgHead.moved(null);
+    const read = () => {
+      const bounds = { oldestSeq: 1 as Seq, headSeq: 100 as Seq };
+      return Promise.resolve(
+        new FeedPage({ ...bounds, count: 50, nextSeq: 50 as Seq, envelopes: '', marks: () => [] }),
+      );
+    };
+    const { signal } = new AbortController();
+    const pages = follower.follow(ORG, { since: 0 as Seq, limit: 50 }, read, 10_000, signal);
+    expect(await pages.next()).toMatchObject({ value: { nextSeq: 50 } });
+    const next = poll(100, 10_000);
+    expect(asked).toHaveLength(1);
+    expect(await next).toMatchObject({ isEmpty: false, headSeq: 150 });
+    await pages.return();
+  });
 });

@@ -84,7 +84,7 @@ export class FeedFollower {
   /**
    * Follows the feed: yields each page that is not empty, and `null` whenever `idleMs` have passed since the last
    * `null`, or when the reader's credentials may have ended. Ends when the signal is aborted or the process ends.
-   * @param read returns the page as of the call, or a later one
+   * @param read returns the page as of the call, or a later one. One that is not the last may be older.
    */
   async *follow<Page extends PagePlace>(
     orgId: OrgId,
@@ -106,7 +106,8 @@ export class FeedFollower {
         watch.reset();
         const page = await read(query);
         query = { ...query, since: positionAfter(query, page) };
-        watch.seen(query.since, page.headSeq);
+        // Other pages may be older. Their head may be from before notifications were lost.
+        if (page.nextSeq === null) watch.seen(query.since, page.headSeq);
         if (!page.isEmpty) yield page;
         let isCheckDue = watch.takeCheck();
         if (page.nextSeq === null && !isCheckDue) {
