@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FeedResetError } from '../../consumer/src/index.js';
+import { FeedGapError, FeedResetError } from '../../consumer/src/index.js';
 import { explain } from './explain.js';
 
 describe('the explanation of an error', () => {
@@ -8,6 +8,13 @@ describe('the explanation of an error', () => {
       'The feed ends at #3, so no event is after #4127. ' +
         'Gapless is behind or being restored: then wait, and run the command again. ' +
         'If the feed began again, or the number is of another organization, choose a start with --from.',
+    );
+  });
+
+  it('says how to go on when the feed lacks events', () => {
+    expect(explain(new FeedGapError(10, 12))).toBe(
+      'The feed lacks the events between #10 and #12. Report this to the operator of Gapless. ' +
+        'To go on without them, run the command again with --from 11.',
     );
   });
 });

@@ -1,10 +1,11 @@
 import { ApiError } from '../../api-client/src/index.js';
-import { FeedResetError } from '../../consumer/src/index.js';
+import { FeedGapError, FeedResetError } from '../../consumer/src/index.js';
 
 /** Returns what is wrong and what to do next. */
 export function explain(error: unknown): string {
   if (error instanceof ApiError) return explainApi(error);
   if (error instanceof FeedResetError) return explainReset(error);
+  if (error instanceof FeedGapError) return explainGap(error);
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -13,6 +14,13 @@ function explainReset({ since, headSeq }: FeedResetError): string {
     `The feed ends at #${headSeq}, so no event is after #${since}. ` +
     'Gapless is behind or being restored: then wait, and run the command again. ' +
     'If the feed began again, or the number is of another organization, choose a start with --from.'
+  );
+}
+
+function explainGap({ since, nextSeq }: FeedGapError): string {
+  return (
+    `The feed lacks the events between #${since} and #${nextSeq}. Report this to the operator of Gapless. ` +
+    `To go on without them, run the command again with --from ${nextSeq - 1}.`
   );
 }
 

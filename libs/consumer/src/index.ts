@@ -14,6 +14,7 @@ export * from './feed/cursor.js';
 export * from './feed/feed.js';
 export type { NamedCursor } from './feed/named-cursor.js';
 export { FeedClient, type FeedClientOptions } from './feed/feed-client.js';
+export { FeedGapError } from './feed/feed-gap.js';
 export { FeedPrunedError, type FeedStart, type OnPruned } from './feed/feed-start.js';
 export * from './feed/read-feed.js';
 export { FeedResetError } from './feed/reset-watch.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { FakeFeed } from '../testing/fake-feed.js';
 import { MemoryCursor } from './cursor.js';
+import { FeedGapError } from './feed-gap.js';
 import { FeedPrunedError } from './feed-start.js';
 import { readFeed, type ReadFeedOptions } from './read-feed.js';
 import { FeedResetError } from './reset-watch.js';
@@ -131,6 +132,26 @@ describe('readFeed', () => {
     for (const startAt of ['beginning', 0] as const) {
       expect(await seqsOf({ feed, cursor: new MemoryCursor(), startAt })).toEqual([[7, 8, 9]]);
     }
+  });
+
+  it.each([3, 500])('ends at a gap in the feed, after the events before it, with pages of %i', async (batchSize) => {
+    const feed = aFeed(9);
+    feed.lose(4);
+    const cursor = new MemoryCursor();
+    for (let run = 1; run <= 2; run++) {
+      await expect(seqsOf({ feed, cursor, batchSize })).rejects.toEqual(new FeedGapError(3, 5));
+      expect(await cursor.load()).toBe(3);
+    }
+    await cursor.save(4);
+    expect((await seqsOf({ feed, cursor, batchSize })).flat()).toEqual([5, 6, 7, 8, 9]);
+  });
+
+  it('does not take filtered events for a gap', async () => {
+    const feed = new FakeFeed();
+    feed.growTo(2);
+    feed.growTo(4, 'lead.created');
+    feed.growTo(5);
+    expect(await seqsOf({ feed, cursor: new MemoryCursor(), event: 'ticket.created' })).toEqual([[1, 2, 5]]);
   });
 
   it.each([true, false])('ends when its position stays ahead of the feed, following: %s', async (follow) => {

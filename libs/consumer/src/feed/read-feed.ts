@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType, GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from './cursor.js';
+import { beforeGap } from './feed-gap.js';
 import { checkPruned, startingPoint, type FeedStart, type OnPruned } from './feed-start.js';
 import type { Feed, FeedPage } from './feed.js';
 import { ResetWatch } from './reset-watch.js';
@@ -44,6 +45,7 @@ const WAIT_SECONDS = 25;
  * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
  * @throws FeedPrunedError without `onPruned`
+ * @throws FeedGapError when events are missing in the feed; with `event` or `widgetId`, this cannot be seen
  * @throws FeedResetError when the position stays ahead of the feed: Gapless is behind, or the feed began again
  */
 export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readonly GaplessEvent[], void, void> {
@@ -53,14 +55,15 @@ export async function* readFeed(options: ReadFeedOptions): AsyncGenerator<readon
     const begun = await startingPoint(feed, cursor, startAt, { signal });
     let since = begun.seq;
     for (;;) {
-      const page = await feed.page(queryOf(options, since, follow), { signal });
-      const error = reset.check(since, page);
+      const found = await feed.page(queryOf(options, since, follow), { signal });
+      const error = reset.check(since, found);
       if (error !== undefined) throw error;
       if (reset.restMs !== undefined) {
         await delay(reset.restMs, undefined, signal === undefined ? {} : { signal });
         continue;
       }
-      checkPruned(since, begun, page, onPruned);
+      checkPruned(since, begun, found, onPruned);
+      const page = isFiltered(options) ? found : beforeGap(since, found);
       if (page.events.length > 0) yield page.events;
       const position = positionAfter(since, page);
       if (position > since) {
@@ -91,6 +94,10 @@ function queryOf({ event, widgetId, batchSize }: ReadFeedOptions, since: number,
     widgetId,
     waitSeconds: follow ? WAIT_SECONDS : undefined,
   };
+}
+
+function isFiltered({ event, widgetId }: ReadFeedOptions): boolean {
+  return event !== undefined || widgetId !== undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { drawsFrom, oneTo, shuffled } from '../../../../test/support/sequence.js';
 import { ApiError } from '../../../api-client/src/index.js';
 import { MemoryCursor } from '../feed/cursor.js';
+import { FeedGapError } from '../feed/feed-gap.js';
 import { FeedPrunedError } from '../feed/feed-start.js';
 import { FeedResetError } from '../feed/reset-watch.js';
 import { anEvent, ORG } from '../testing/an-event.js';
@@ -240,6 +241,26 @@ describe('the stream of an organization', () => {
     run(aStream({ onPruned: ({ since }) => void lost.push(since) }));
     await untilHandled(3);
     expect(lost).toEqual(hasStored ? [0] : []);
+  });
+
+  it('reports a gap in the feed after the events before it, rests, and goes on when the event has come', async () => {
+    feed.growTo(600);
+    feed.lose(11);
+    const page: typeof feed.page = async (...request) => {
+      await new Promise(setImmediate);
+      return feed.page(...request);
+    };
+    const stream = aStream({ feed: { page } });
+    run(stream);
+    await untilHandled(10);
+    await eventually(() => {
+      expect(errors).toHaveLength(2);
+    });
+    expect(errors).toEqual([new FeedGapError(10, 12), new FeedGapError(10, 12)]);
+    expect(feed.queries.length).toBeLessThan(4);
+    stream.push(anEvent(11));
+    await untilHandled(600);
+    expect(seqs()).toEqual(oneTo(600));
   });
 
   it('refuses events of another organization', () => {

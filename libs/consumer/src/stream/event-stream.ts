@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, backOffMs, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import type { Cursor } from '../feed/cursor.js';
+import { FeedGapError } from '../feed/feed-gap.js';
 import {
   checkPruned,
   FeedPrunedError,
@@ -41,7 +42,7 @@ export interface EventStreamOptions<Transaction> {
   readonly handle: (event: GaplessEvent, context: HandlingContext<Transaction>) => void | Promise<void>;
   /**
    * Called when `handle`, a store or the feed fails. The stream retries all of them. Also called with a FeedResetError
-   * while the position stays ahead of the feed.
+   * while the position stays ahead of the feed, and with a FeedGapError while the feed lacks the next event.
    */
   readonly onError: (error: unknown, event?: GaplessEvent) => void;
   /** Called with the seq after which the stream begins, once that is known. */
@@ -264,7 +265,10 @@ export class EventStream<Transaction> {
     }
   }
 
-  /** @returns whether there are more pages */
+  /**
+   * @returns whether there are more pages
+   * @throws FeedGapError when the page has events after one that is missing; those before it are handled
+   */
   async #readPage(buffer: SequenceBuffer<Held>, reset: ResetWatch, signal: AbortSignal): Promise<boolean> {
     const since = buffer.frontier;
     if (buffer.isBehind) this.#onGap(since);
@@ -279,6 +283,8 @@ export class EventStream<Transaction> {
     // A push can arrive before its event is in the feed. This page did not fill the gap, so wait again.
     this.#behindSinceMs = undefined;
     this.#noteGap(buffer);
+    const later = page.events.find(({ seq }) => seq > buffer.frontier);
+    if (later !== undefined) throw new FeedGapError(buffer.frontier, later.seq);
     return page.nextSeq !== null;
   }
 

@@ -30,6 +30,14 @@ export class FakeFeed implements Feed {
     );
   }
 
+  /** Loses an event, as a broken log does. */
+  lose(seq: number): void {
+    this.events.splice(
+      this.events.findIndex((event) => event.seq === seq),
+      1,
+    );
+  }
+
   async page(query: FeedQuery, { signal }: FeedRequestOptions = {}): Promise<FeedPage> {
     this.queries.push(query);
     if (this.failures.length > 0) throw this.failures.shift();

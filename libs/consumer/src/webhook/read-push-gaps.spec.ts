@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { FeedGapError } from '../feed/feed-gap.js';
 import { FeedPrunedError } from '../feed/feed-start.js';
 import { FakeFeed } from '../testing/fake-feed.js';
 import { PushGaps } from './push-gaps.js';
@@ -46,6 +47,15 @@ describe('reading push gaps', () => {
     await read();
     expect(handled).toEqual([41]);
     expect(gaps.gaps).toEqual([]);
+  });
+
+  it('leaves a gap open at an event that the feed lacks, too', async () => {
+    feed.growTo(10);
+    feed.lose(5);
+    aGap(3, 8);
+    await expect(read()).rejects.toEqual(new FeedGapError(4, 6));
+    expect(handled).toEqual([4]);
+    expect(gaps.gaps.map(({ after, before }) => [after, before])).toEqual([[4, 8]]);
   });
 
   it('closes what it has read of a gap, and leaves the later ones alone', async () => {

@@ -1,4 +1,5 @@
 import type { GaplessEvent } from '../../../event-types/src/index.js';
+import { beforeGap } from '../feed/feed-gap.js';
 import { checkPruned, type OnPruned } from '../feed/feed-start.js';
 import type { Feed } from '../feed/feed.js';
 import type { PushGaps } from './push-gaps.js';
@@ -26,6 +27,7 @@ const PAGE_SIZE = 1_000;
  * While the service is unavailable it retries, as `Retry-After` says or with back-off.
  * @throws ApiError when the service refuses the request
  * @throws FeedPrunedError without `onPruned`
+ * @throws FeedGapError when events of a gap are missing in the feed, too; the gap stays open
  * @throws what `handle` throws; its page is read again by the next call
  * @throws the signal's reason once it is aborted
  */
@@ -35,10 +37,11 @@ export async function readPushGaps(options: ReadPushGapsOptions): Promise<void> 
     const last = before - 1;
     let since = after;
     while (since < last) {
-      const page = await feed.page({ since, limit: Math.min(PAGE_SIZE, last - since) }, { signal });
+      const found = await feed.page({ since, limit: Math.min(PAGE_SIZE, last - since) }, { signal });
       // The gaps after this one are reported on their own.
-      const oldestSeq = Math.min(page.oldestSeq, before);
-      checkPruned(since, { seq: after, isStored: true }, { ...page, oldestSeq }, onPruned);
+      const oldestSeq = Math.min(found.oldestSeq, before);
+      checkPruned(since, { seq: after, isStored: true }, { ...found, oldestSeq }, onPruned);
+      const page = beforeGap(since, found);
       for (const event of page.events) if (event.seq <= last) await handle(event);
       const readTo = Math.min(page.nextSeq ?? page.headSeq, last);
       if (readTo > since) gaps.settled(readTo);
