@@ -235,6 +235,38 @@ describe('a batch', () => {
     expect(whole.attempts_log).toMatchObject([{ batch: { first_seq: 1 }, response_status: 200, waited_for: 'order' }]);
   });
 
+  it.concurrent('has no event that was skipped, and none that was replayed, while it waited', async () => {
+    const waits = held();
+    const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, waits.answer);
+    await to.operator.emit(ticket('tkt_first'));
+    await eventually(() => {
+      expect(to.receiver.received).toHaveLength(1);
+    });
+    await to.operator.emit(...tickets(29));
+    const deliveries = await eventually(async () => {
+      const found = await to.operator.deliveries(to.endpoint.id);
+      expect(found).toHaveLength(30);
+      return found;
+    });
+    // The dispatcher has read the next ones by the time it sends this batch.
+    waits.release();
+    await eventually(() => {
+      expect(to.receiver.received).toHaveLength(2);
+    });
+    const [skipped, replayed] = [deliveries[14]!, deliveries[17]!];
+    await to.operator.skip(to.endpoint.id, skipped.id);
+    await eventually(() => to.operator.replay(to.endpoint.id, replayed.id));
+    await eventually(async () => {
+      expect(await to.operator.delivery(to.endpoint.id, skipped.id)).toMatchObject({ status: 'failed' });
+      expect(to.receiver.received.slice(2).flatMap(eventsOf)).toMatchObject([{ seq: replayed.seq }]);
+    });
+    to.receiver.answer = always(200);
+    waits.release();
+    await delivered(to, 29);
+    const seqs = to.receiver.received.flatMap(eventsOf).map(({ seq }) => seq);
+    expect(seqs.toSorted((one, other) => one - other)).toEqual(upTo(30).filter((seq) => seq !== skipped.seq));
+  });
+
   it.concurrent('is accepted in part, and the rest follows', async () => {
     const to = await aSubscriber({ ordering: { by: 'endpoint', batch: 10 } }, (_request, response, push) => {
       const events = eventsOf(push);

@@ -557,6 +557,17 @@ describe('an attempt of ordered deliveries', () => {
     expect(posts.map(([{ followers: sent }]) => sent?.length)).toEqual([2, 1, 0, 0]);
   });
 
+  it('ends before a delivery that is superseded, which its lane then has as its head', async () => {
+    const endsBefore = followers[1]!.delivery.seq;
+    await makeInOrder({ kind: 'target', target: ordered, endsBefore });
+    expect(posts.map(([{ followers: sent }]) => sent)).toEqual([followers.slice(0, 1)]);
+    expect(results).toEqual([{ kind: 'done', deliveries: 2 }]);
+    expect(facts().map((fact) => (fact as Attempted).batch)).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
   it('that is accepted in part leaves the rest', async () => {
     outcome = { ...answered(200), acknowledged: 1 };
     await makeInOrder({ kind: 'target', target: ordered });

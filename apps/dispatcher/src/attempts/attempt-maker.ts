@@ -154,7 +154,7 @@ export class AttemptMaker {
     }
   }
 
-  /** Looks up the endpoint of an attempt. */
+  /** Looks up the endpoint of an attempt, and which of its deliveries are still to be sent. */
   look(due: DueAttempt): Promise<Found> {
     return this.use.lookup.look(due);
   }
@@ -162,7 +162,7 @@ export class AttemptMaker {
   /** Makes ready what the attempt of an ordered delivery and of its followers needs, which may begin soon. */
   prepareInOrder(due: DueAttempt, found: Found): void {
     if (found.kind !== 'target' || !isOrdered(found.target.settings)) return;
-    this.use.destination.prepare?.(inBatch(due, found.target), found.target, this.use.kit.clock.now());
+    this.use.destination.prepare?.(inBatch(due, found), found.target, this.use.kit.clock.now());
   }
 
   /**
@@ -203,7 +203,7 @@ export class AttemptMaker {
       case 'target': {
         const { settings } = found.target;
         if (isOrdered(settings)) {
-          if (await this.#push(inBatch(due, found.target), found.target, flight, onSent, onResult)) return;
+          if (await this.#push(inBatch(due, found), found.target, flight, onSent, onResult)) return;
           await this.makeInOrder(due, await this.look(due), flight, onSent, onResult);
           return;
         }
@@ -305,13 +305,19 @@ export class AttemptMaker {
   }
 }
 
-/** Returns the attempt with as many followers as the endpoint takes in a request, up to a gap in its chain. */
-function inBatch(due: DueAttempt, { settings }: Target): DueAttempt {
+/**
+ * Returns the attempt with as many followers as the endpoint takes in a request, up to the first that is superseded, or to
+ * a gap in its chain. A superseded one was skipped or replayed, or it waits for a later attempt. Then those after it wait,
+ * too, so they are not sent without it. It becomes the head of its lane, which reads again what is pending.
+ */
+function inBatch(due: DueAttempt, { target: { settings }, endsBefore }: FoundTargetResult): DueAttempt {
   const followers = due.followers?.slice(0, (batchLimit(settings) ?? 1) - 1) ?? [];
-  const gap = followers.findIndex(
-    ({ delivery }, nth) => !followsInChain(delivery, followers[nth - 1]?.delivery ?? due.delivery),
+  const end = followers.findIndex(
+    ({ delivery }, nth) =>
+      delivery.seq >= (endsBefore ?? Infinity) ||
+      !followsInChain(delivery, followers[nth - 1]?.delivery ?? due.delivery),
   );
-  return { ...due, followers: gap === -1 ? followers : followers.slice(0, gap) };
+  return { ...due, followers: end === -1 ? followers : followers.slice(0, end) };
 }
 
 /** Returns the followers that the response accepts. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { DueAttempt } from '#libs/domain';
 import type { DispatchLookupResult, EndpointDirectory, UnreadableTarget } from '#libs/postgres';
 import { createLogger } from '#libs/runtime';
-import { aDueAttempt } from '../../../../test/support/due-attempts.js';
+import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { DispatchLookup } from './dispatch-lookup.js';
 
@@ -40,6 +40,16 @@ describe('looking up many attempts at the same time', () => {
     const results = await Promise.all(attempts.map((due) => lookup.look(due)));
     expect(results).toEqual(attempts.map(resultOf));
     expect(queries).toEqual([256, 256, 88]);
+  });
+
+  it('takes a few more if they have many followers', async () => {
+    const { lookup, queries } = aLookup((attempts) => Promise.resolve(attempts.map(resultOf)));
+    const attempts = [499, 499, 499, 499, 499, 0].map((followers, nth) =>
+      aDueAttempt(nth + 1, anEndpointId(), { followers: oneTo(followers).map((seq) => aDueAttempt(seq)) }),
+    );
+    const results = await Promise.all(attempts.map((due) => lookup.look(due)));
+    expect(results).toEqual(attempts.map(resultOf));
+    expect(queries).toEqual([4, 2]);
   });
 
   it('asks again for what is asked while a query is on its way: its answer may be outdated', async () => {

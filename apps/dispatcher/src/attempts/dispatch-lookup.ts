@@ -4,6 +4,8 @@ import { untilItWorks, type Logger } from '#libs/runtime';
 
 /** Attempts that are looked up with one query. */
 const BATCH = 256;
+/** Their deliveries, with the followers. More than that have several queries, so that none takes long. */
+const DELIVERIES = 2_048;
 /** How long attempts of paced and ordered endpoints wait before an endpoint that could not be read is looked up again. */
 export const UNREADABLE_WAIT_MS = 5_000;
 
@@ -16,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * Looks up the endpoint and the delivery of each attempt right before the push. So a new secret, a new url or the end
- * of the endpoint takes effect at once. Requests during a query share the next one.
+ * Looks up the endpoint and the deliveries of each attempt right before the push. So a new secret, a new url, a skip or
+ * the end of the endpoint takes effect at once. Requests during a query share the next one.
  */
 export class DispatchLookup {
   #waiting: Waiting[] = [];
@@ -42,7 +44,7 @@ export class DispatchLookup {
     // Requests of the same turn of the event loop share the first query, too.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH);
+      const batch = this.#takeBatch();
       try {
         const found = await untilItWorks(() => this.directory.lookUp(batch.map(({ due }) => due)), {
           signal: this.signal,
@@ -57,6 +59,16 @@ export class DispatchLookup {
       }
     }
     this.#asking = false;
+  }
+
+  #takeBatch(): readonly Waiting[] {
+    let [attempts, deliveries] = [0, 0];
+    for (const { due } of this.#waiting) {
+      deliveries += 1 + (due.followers?.length ?? 0);
+      if (attempts === BATCH || (attempts > 0 && deliveries > DELIVERIES)) break;
+      attempts++;
+    }
+    return this.#waiting.splice(0, attempts);
   }
 
   #reportUnreadable(batch: readonly Waiting[], found: readonly Found[]): void {

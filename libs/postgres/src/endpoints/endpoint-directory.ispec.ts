@@ -11,6 +11,7 @@ import {
 import { aDueAttempt } from '../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { SigningKeys } from '../access/signing-keys.js';
+import { DayPartitions } from '../projections/days/day-partitions.js';
 import { DeliveryProjection } from '../projections/delivery-projection.js';
 import { EndpointDirectory } from './endpoint-directory.js';
 import { EndpointRecords } from './endpoint-records.js';
@@ -257,6 +258,44 @@ it('an endpoint whose secret cannot be read keeps no other waiting', async () =>
       [other, true],
     ]),
   );
+});
+
+describe('an attempt with followers', () => {
+  it.each([
+    ['was skipped', `status = 'failed', last_error = 'skipped', next_attempt_at = null`],
+    ['was replayed', 'run = 1'],
+    ['has had its attempt', 'attempts = 1'],
+    ['ended with its endpoint', 'endings = 0'],
+  ])('ends before the first one that %s', async (_case, change) => {
+    const cipher = aCipher();
+    const written = new EndpointRecords(store, cipher);
+    const [id, other] = [await anEndpoint(store, orgId, 0, written), await anEndpoint(store, orgId, 0, written)];
+    const attempts = [id, other].map((endpointId) => {
+      const [head, ...followers] = [1, 2, 3, 4, 5].map((nth) => aDueAttempt(nth, endpointId));
+      return { ...head!, followers };
+    });
+    const { createdAtMs } = attempts[0]!.delivery;
+    await new DayPartitions(store).ensure([createdAtMs]);
+    await store.query('insert into endpoint_endings (endpoint_id, org_id, endings) values ($1, $2, 1)', [id, orgId]);
+    await store.query(
+      `insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,
+         next_attempt_at, endings)
+       select d.id, $1::timestamptz, $2, $3, 'evt_' || d.seq, 'ticket.created', d.seq, 0, 'pending', 0, $1::timestamptz, 1
+       from unnest($4::text[]) with ordinality as d(id, seq)`,
+      [
+        new Date(createdAtMs),
+        orgId,
+        id,
+        [attempts[0]!, ...attempts[0]!.followers].map(({ delivery }) => delivery.deliveryId),
+      ],
+    );
+    const directory = new EndpointDirectory(store, cipher);
+    const endsBefore = async () =>
+      (await directory.lookUp(attempts)).map((found) => (found.kind === 'target' ? found.endsBefore : found.kind));
+    expect(await endsBefore()).toEqual([undefined, undefined]);
+    await store.query(`update deliveries set ${change} where endpoint_id = $1 and seq in (3, 5)`, [id]);
+    expect(await endsBefore()).toEqual([3, undefined]);
+  });
 });
 
 describe('endpoints with a long client certificate', () => {

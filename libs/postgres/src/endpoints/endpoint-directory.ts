@@ -49,7 +49,12 @@ interface InactiveRow {
 
 /** The decision about a due attempt. */
 export type DispatchLookupResult =
-  | { readonly kind: 'target'; readonly target: Target }
+  | {
+      readonly kind: 'target';
+      readonly target: Target;
+      /** The seq of its first follower that is superseded; missing if none is. */
+      readonly endsBefore?: Seq;
+    }
   | { readonly kind: 'inactive' }
   /** The endpoint is deleted. */
   | { readonly kind: 'gone' }
@@ -88,16 +93,19 @@ const MAX_HEADERS_READ = 1_024;
 
 const HAS_LONG_HEADERS = `coalesce(octet_length(e.custom_headers_ciphertext) > ${MAX_HEADERS_READ}, false)`;
 
-/** An endpoint and a delivery to it. The url is `null` if the endpoint is deleted. */
-type DispatchRow = (TargetRow & DeliveryRow) | { readonly url: null };
+/** An endpoint and a delivery to it. The url is `null` if the endpoint is deleted, and for a follower. */
+type DispatchRow = DeliveryRow & (EndpointRow | { readonly url: null });
 
-interface DeliveryRow {
+interface EndpointRow extends TargetRow {
   readonly is_active: boolean;
   /** `null` unless the endpoint is an MCP subscription, as the next three. */
   readonly subscription_id: string | null;
   readonly org_id: OrgId;
   readonly watermark_seq: string;
   readonly is_in_force: boolean;
+}
+
+interface DeliveryRow {
   readonly run: number | null;
   readonly attempts: number;
   readonly status: DeliveryStatus;
@@ -105,7 +113,7 @@ interface DeliveryRow {
   readonly is_ended: boolean;
 }
 
-function isSuperseded(due: DueAttempt, row: DeliveryRow): boolean {
+function isSuperseded(due: Pick<DueAttempt, 'run' | 'attempt'>, row: DeliveryRow): boolean {
   // Facts reach Postgres a moment after they happen. A delivery that is not stored yet cannot be over.
   if (row.run === null || row.run < due.run) return false;
   return row.run > due.run || row.attempts >= due.attempt || row.status !== 'pending' || row.is_ended;
@@ -217,10 +225,15 @@ export class EndpointDirectory {
     return byOrg;
   }
 
-  /** Returns for each attempt, in order, its current endpoint, and whether the attempt must still be made. */
+  /** Returns for each attempt, in order, its current endpoint, and whether it and its followers must still be made. */
   async lookUp(attempts: readonly DueAttempt[]): Promise<readonly (DispatchLookupResult | UnreadableTarget)[]> {
     // Of the rows of an endpoint, one has its custom headers.
     const placeOf = new Map(attempts.map(({ delivery }, place) => [delivery.endpointId, place]));
+    const followers = attempts.flatMap(({ run, followers: its = [] }, head) =>
+      its.map(({ delivery, attempt }) => ({ delivery, run, attempt, head })),
+    );
+    // The rows of the followers come last. They have the deliveries alone: the endpoints are those of the attempts.
+    const asked = [...attempts, ...followers];
     const rows = await this.store.prepared<DispatchRow>(
       'look_up_attempts',
       `select ${targetColumns('due.reads_headers')}, e.is_active,
@@ -230,19 +243,25 @@ export class EndpointDirectory {
        left join endpoints e on e.id = due.endpoint_id
        left join mcp_subscriptions m on m.endpoint_id = e.id
        left join api_keys k on k.id = m.key_id
-       left join endpoint_endings n on n.endpoint_id = due.endpoint_id
        left join lateral (
-         select run, attempts, status, endings from deliveries
+         select endpoint_id, run, attempts, status, endings from deliveries
          where id = due.delivery_id and created_at = to_timestamp(due.created_ms / 1000.0) limit 1
        ) d on true
+       left join endpoint_endings n on n.endpoint_id = d.endpoint_id
        order by due.place`,
       [
-        attempts.map(({ delivery }) => delivery.endpointId),
-        attempts.map(({ delivery }) => delivery.deliveryId),
-        attempts.map(({ delivery }) => delivery.createdAtMs),
-        attempts.map(({ delivery }, place) => placeOf.get(delivery.endpointId) === place),
+        asked.map(({ delivery }, place) => (place < attempts.length ? delivery.endpointId : null)),
+        asked.map(({ delivery }) => delivery.deliveryId),
+        asked.map(({ delivery }) => delivery.createdAtMs),
+        asked.map(({ delivery }, place) => placeOf.get(delivery.endpointId) === place),
       ],
     );
+    const endsBefore = new Map<number, Seq>();
+    for (const [nth, follower] of followers.entries()) {
+      const row = rows[attempts.length + nth];
+      if (row === undefined || endsBefore.has(follower.head) || !isSuperseded(follower, row)) continue;
+      endsBefore.set(follower.head, follower.delivery.seq);
+    }
     const targets = new Map<EndpointId, Target | UnreadableTarget>();
     for (const [id, place] of placeOf) {
       const row = rows[place];
@@ -266,7 +285,8 @@ export class EndpointDirectory {
         ...this.#mcpTarget(row),
         ...(signingKeys === undefined ? {} : { signingKeys }),
       };
-      return { kind: 'target', target };
+      const before = endsBefore.get(index);
+      return { kind: 'target', target, ...(before === undefined ? {} : { endsBefore: before }) };
     });
   }
 
@@ -305,7 +325,7 @@ export class EndpointDirectory {
     };
   }
 
-  #mcpTarget({ subscription_id: subscriptionId, org_id: orgId, watermark_seq: seq }: DeliveryRow): Pick<Target, 'mcp'> {
+  #mcpTarget({ subscription_id: subscriptionId, org_id: orgId, watermark_seq: seq }: EndpointRow): Pick<Target, 'mcp'> {
     if (subscriptionId === null) return {};
     this.#cursors ??= new EventCursors(this.cipher.keysFor(EVENT_CURSOR_KEYS));
     return { mcp: { subscriptionId, cursor: this.#cursors.at(orgId, seqFromText(seq)) } };

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
-import { OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
+import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();
 const KB = Buffer.alloc(1_000, ' ');
@@ -144,6 +144,22 @@ describe('a lane', () => {
     look();
     look();
     expect(begin(theLane())).toEqual([2]);
+  });
+
+  it('looks up its next request again when others take the place of deliveries that are not pending any more', () => {
+    look();
+    begin(theLane());
+    pending.push(aRow(6), aRow(7));
+    look();
+    const next = theLane().attemptOf(theLane().queue[0]!, 3, nowMs);
+    theLane().lookedUp = { key: keyOf(next.delivery), found: { kind: 'gone' }, atMs: nowMs };
+    beginLook(KB, 100)();
+    expect(theLane().foundFor(next, nowMs)).toEqual({ kind: 'gone' });
+    pending = pending.filter(({ delivery }) => delivery.seq !== 5);
+    nowMs += 5_000;
+    theLane().lookedUp = { ...theLane().lookedUp!, atMs: nowMs };
+    beginLook(KB, 0)();
+    expect(theLane().foundFor(next, nowMs)).toBeUndefined();
   });
 
   it('does not send what was read while its head failed', () => {

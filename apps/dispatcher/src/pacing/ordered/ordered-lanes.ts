@@ -94,7 +94,7 @@ export class OrderedLane {
   isLookingUp = false;
   /** The deliveries after the queue, while their bytes are read; `null` when the queue was given up since then. */
   #reading: readonly OrderedDelivery[] | null = null;
-  /** The endpoint of the next delivery, as it was looked up a moment ago. */
+  /** The endpoint of the next deliveries, as it was looked up a moment ago. */
   lookedUp: { readonly key: string; readonly found: Found; readonly atMs: number } | null = null;
 
   /** @param key its number; `null` if the endpoint has no other lane */
@@ -161,22 +161,23 @@ export class OrderedLane {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
     }
-    return this.#attemptOf(first, limit, clockMs);
+    return this.attemptOf(first, Math.min(limit, this.most), clockMs);
   }
 
   /** Returns the attempt that probably follows the one under way; `undefined` if more may be added to it. */
   upcoming(limit: number, clockMs: number): DueAttempt | undefined {
     const [first] = this.queue;
     if (first === undefined || this.failed !== null || !isDue(first, clockMs)) return undefined;
-    const due = this.#attemptOf(first, limit, clockMs);
+    const due = this.attemptOf(first, Math.min(limit, this.most), clockMs);
     const events = 1 + (due.followers?.length ?? 0);
     return events === limit || events < this.queue.length ? due : undefined;
   }
 
-  #attemptOf(first: Queued, limit: number, clockMs: number): DueAttempt {
+  /** Returns the attempt of the first delivery of the queue, with as many followers as a request may have. */
+  attemptOf(first: Queued, limit: number, clockMs: number): DueAttempt {
     let bytes = BATCH_FRAME_BYTES + first.envelope.length;
     let count = 1;
-    for (const follower of this.queue.slice(1, Math.min(limit, this.most))) {
+    for (const follower of this.queue.slice(1, limit)) {
       bytes += follower.envelope.length + 1;
       if (bytes > MAX_BATCH_BYTES || !isDue(follower, clockMs)) break;
       count++;
@@ -260,7 +261,10 @@ export class OrderedLane {
    */
   saw(pending: ReadonlySet<string>, after: number, through: number): void {
     const isGone = (seq: number, key: string) => seq > after && seq <= through && !pending.has(key);
-    this.queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
+    const queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
+    // The next request has room for later ones, which were not looked up.
+    if (queue.length < this.queue.length) this.lookedUp = null;
+    this.queue = queue;
     if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
     for (const [key, { seq }] of this.done) if (isGone(seq, key)) this.done.delete(key);
   }

@@ -1,13 +1,16 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { DueAttempt, EndpointId } from '#libs/domain';
-import type { OrderedDelivery, PacedEndpoint } from '#libs/postgres';
+import type { AttemptOutcome, DueAttempt, EndpointId, Target } from '#libs/domain';
+import type { EndpointDirectory, OrderedDelivery, PacedEndpoint } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
+import { FakeAppender } from '../../../../../test/support/fake-appender.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../../test/support/stage-kit.js';
-import type { OrderedResult } from '../../attempts/attempt-maker.js';
-import type { Found } from '../../attempts/dispatch-lookup.js';
+import { AttemptMaker, type OrderedResult } from '../../attempts/attempt-maker.js';
+import { DispatchLookup, type Found } from '../../attempts/dispatch-lookup.js';
+import { RecentAttempts } from '../../attempts/recent-attempts.js';
 import { Flight } from '../../lanes/lane.js';
 import type { OrderStarts } from './order-start.js';
-import { OrderedPump } from './ordered-pump.js';
+import { OrderedPump, type OrderedPumpDependencies } from './ordered-pump.js';
 
 const endpointId = anEndpointId();
 const endpoint: PacedEndpoint = {
@@ -40,6 +43,7 @@ let envelopeBytes: number;
 let readBytes: number[];
 /** How many attempts may begin. Each answer makes room for one more. */
 let places: number;
+let use: OrderedPumpDependencies;
 let pump: OrderedPump;
 
 function seqsOf({ delivery, followers = [] }: DueAttempt): readonly number[] {
@@ -58,7 +62,7 @@ beforeEach(() => {
   [made, prepared, lookUps, envelopeBytes, readBytes] = [[], [], 0, 100, []];
   places = Infinity;
   [found, founds, over] = [{ kind: 'gone' }, [], 0];
-  pump = new OrderedPump({
+  use = {
     deliveries: {
       first: (ranges) =>
         Promise.resolve(
@@ -105,7 +109,8 @@ beforeEach(() => {
     clockMs: () => nowMs,
     nowMs: () => nowMs,
     logger: aStageKit({ nowMs: 0 }).logger,
-  });
+  };
+  pump = new OrderedPump(use);
   pump.follow([endpoint]);
 });
 
@@ -171,7 +176,7 @@ describe('an ordered endpoint', () => {
     const before = lookUps;
     pump.lookUp();
     expect(lookUps).toBe(before);
-    nowMs = 60;
+    nowMs = 80;
     pump.lookUp();
     expect(lookUps).toBe(before + 1);
   });
@@ -233,6 +238,109 @@ describe('an ordered endpoint', () => {
       [1, 2],
       [2, 3],
     ]);
+  });
+});
+
+describe('an ordered endpoint with a delivery that ended while the request before it was under way', () => {
+  const target: Target = { url: '', secret: '', previousSecret: null, activation: 1 };
+  let ended: ReadonlySet<number>;
+  /** The deliveries of each query, by seq. */
+  let asked: (readonly number[])[];
+  let posts: { readonly seqs: readonly number[]; readonly accept: () => void }[];
+
+  beforeEach(async () => {
+    [ended, asked, posts] = [new Set(), [], []];
+    const lookUp: EndpointDirectory['lookUp'] = (attempts) => {
+      asked.push(attempts.flatMap(seqsOf));
+      return Promise.resolve(
+        attempts.map(({ delivery, followers = [] }): Found => {
+          if (ended.has(delivery.seq)) return { kind: 'superseded' };
+          const first = followers.find((follower) => ended.has(follower.delivery.seq));
+          return {
+            kind: 'target',
+            target: { ...target, settings: { ordering: { by: 'endpoint', batch: 10 } } },
+            ...(first === undefined ? {} : { endsBefore: first.delivery.seq }),
+          };
+        }),
+      );
+    };
+    const outcome: AttemptOutcome = {
+      startedAtMs: 0,
+      durationMs: 1,
+      response: { code: 200, excerpt: '' },
+      error: null,
+      attributes: {},
+    };
+    const attempt = (due: DueAttempt) =>
+      new Promise<AttemptOutcome>((resolve) => {
+        const accept = () => {
+          resolve(outcome);
+        };
+        posts.push({ seqs: seqsOf(due), accept });
+      });
+    const { signal } = new AbortController();
+    const maker = new AttemptMaker({
+      kit: aStageKit({ nowMs: 0, config: { retrySchedule: [] } }),
+      lookup: new DispatchLookup({ lookUp } as EndpointDirectory, use.logger, signal),
+      destination: { attempt, close: () => Promise.resolve() },
+      appender: new FakeAppender().asAppender,
+      recent: new RecentAttempts(15_000, () => nowMs),
+      signal,
+    });
+    pump = new OrderedPump({
+      ...use,
+      look: (due) => maker.look(due),
+      make: (...attempted) => maker.makeInOrder(...attempted),
+    });
+    pending = oneTo(30).map((seq) => {
+      const { delivery } = aDueAttempt(seq, endpointId);
+      return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
+    });
+    pump.follow([{ ...endpoint, ordering: { by: 'endpoint', batch: 10 } }]);
+    await round();
+    await settle();
+    expect(posts.map(({ seqs }) => seqs)).toEqual([oneTo(10)]);
+    ended = new Set([15]);
+    pending = pending.filter(({ delivery }) => delivery.seq !== 15);
+  });
+
+  const sent = () => posts.flatMap(({ seqs }) => seqs);
+
+  async function acceptAll(): Promise<void> {
+    for (let nth = 0; nth < 10; nth++) {
+      posts.at(-1)!.accept();
+      await settle();
+      await settle();
+      nowMs += 200;
+      await round();
+      await settle();
+    }
+  }
+
+  it('does not get it, and all others once', async () => {
+    nowMs = 80;
+    pump.lookUp();
+    await settle();
+    const before = asked.length;
+    posts[0]!.accept();
+    await settle();
+    await settle();
+    // Nothing is looked up but the request after it.
+    expect(asked.slice(before)).toEqual([oneTo(10).map((nth) => nth + 20)]);
+    expect(posts.at(-1)!.seqs).toEqual([11, 12, 13, 14]);
+    await acceptAll();
+    expect(sent()).toEqual(oneTo(30).filter((seq) => seq !== 15));
+  });
+
+  it('does not get it if the request took so long that the next one is looked up at the answer', async () => {
+    const before = asked.length;
+    nowMs = 30_000;
+    pump.lookUp();
+    await settle();
+    expect(asked.length).toBe(before);
+    await acceptAll();
+    expect(posts[1]!.seqs).toEqual([11, 12, 13, 14]);
+    expect(sent()).toEqual(oneTo(30).filter((seq) => seq !== 15));
   });
 });
 

@@ -16,8 +16,12 @@ const HELD_BYTES = 64 * 1024 * 1024;
 const LANES_AT_ONCE = 16;
 /** How old a look-up may be before it is repeated for the next attempt. */
 const LOOK_UP_EVERY_MS = 50;
+/** The same for a batch. Each of its deliveries is looked up, so this happens less often. */
+const LOOK_UP_BATCH_EVERY_MS = 75;
 /** How long a request may be under way and the next one still be looked up ahead. It would save a slow endpoint no time. */
 const LOOK_UP_FOR_MS = 1_000;
+/** The same for a batch. It is looked up about four times at most. */
+const LOOK_UP_BATCH_FOR_MS = 250;
 
 /** A request that has a place. */
 export interface Started {
@@ -130,7 +134,7 @@ export class OrderedPump {
       });
   }
 
-  /** Looks up the endpoints of the next deliveries, so that their lanes go on at the answers. Call it often. */
+  /** Looks up the next deliveries and their endpoints, so that their lanes go on at the answers. Call it often. */
   lookUp(): void {
     for (const endpoint of this.#endpoints.values()) {
       for (const lane of endpoint.lanes.lanes) this.#lookUpNext(endpoint, lane);
@@ -174,24 +178,25 @@ export class OrderedPump {
     }
   }
 
-  /** Looks up the endpoint of the next delivery while another one is under way, so that the lane goes on at the answer. */
+  /** Looks up the next attempt while another one is under way, so that the lane goes on at the answer. */
   #lookUpNext(endpoint: InOrder, lane: OrderedLane): void {
     const [next] = lane.queue;
     if (next === undefined || lane.flying.length === 0 || lane.isLookingUp) return;
-    const { nowMs } = this.use;
-    if (nowMs() - lane.begunAtMs > LOOK_UP_FOR_MS) return;
+    const { nowMs, clockMs } = this.use;
+    const { batch } = endpoint.lanes.ordering;
+    if (nowMs() - lane.begunAtMs > (batch === 1 ? LOOK_UP_FOR_MS : LOOK_UP_BATCH_FOR_MS)) return;
     const key = keyOf(next.delivery);
-    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < LOOK_UP_EVERY_MS) return;
-    const { delivery, attempts, dueAtMs, envelope } = next;
+    const everyMs = batch === 1 ? LOOK_UP_EVERY_MS : LOOK_UP_BATCH_EVERY_MS;
+    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < everyMs) return;
     lane.isLookingUp = true;
     const atMs = nowMs();
     void this.use
-      .look({ delivery, run: 0, attempt: attempts + 1, dueAtMs, traceparent: null, envelope })
+      .look(lane.attemptOf(next, batch, clockMs()))
       .then(
         (found) => {
           if (!this.#isCurrent(endpoint)) return;
           lane.lookedUp = { key, found, atMs };
-          const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, this.use.clockMs());
+          const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, clockMs());
           if (upcoming !== undefined) this.use.prepare(upcoming, found);
         },
         () => undefined,
