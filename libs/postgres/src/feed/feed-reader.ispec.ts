@@ -80,7 +80,9 @@ describe('the feed over days', () => {
           const written = steps.map(({ step, back }) => (clock += step) - back);
           await write(written);
           for (const from of servedFrom.toSorted((one, other) => one - other)) {
-            const served = oneTo(written.length).filter((seq) => written[seq - 1]! >= from);
+            // After the oldest one, nothing is left out, whatever its time.
+            const oldest = written.findIndex((hour) => hour >= from);
+            const served = oldest === -1 ? [] : oneTo(written.length).slice(oldest);
             for (let since = 0; since <= written.length; since++) {
               expect(await read(since, whenServedFrom(from))).toEqual({
                 seqs: served.filter((seq) => seq > since),
@@ -97,6 +99,14 @@ describe('the feed over days', () => {
       ),
       { numRuns: 40 },
     );
+  });
+
+  it('lacks no event after the oldest one, though a clock went back over midnight', async () => {
+    await write([24.001, 23.999, 24.002]);
+    const nowMs = whenServedFrom(24);
+    await new DayPartitions(store).prune(nowMs, RETENTION_DAYS * DAY_MS);
+    expect(await read(0, nowMs)).toEqual({ seqs: [1, 2, 3], oldest: 1, next: null });
+    expect(await read(0, whenServedFrom(24.0015))).toEqual({ seqs: [3], oldest: 3, next: null });
   });
 
   it('goes on over days without events', async () => {

@@ -1,6 +1,7 @@
 import { nextSeq, seqFromText, SEQ_NONE, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedItem } from './feed-page.js';
 import type { Store } from '../connection/store.js';
+import { CLOCK_BACK_MS } from '../projections/days/day-partitions.js';
 
 export interface FeedQuery {
   readonly since: Seq;
@@ -68,8 +69,6 @@ const DAY_MS = 86_400_000;
 const REMEMBERED_ORGS = 50_000;
 /** How long reads go on from the seq of the last one. Then one searches for older events, which a rebuild may bring back. */
 const REMEMBERED_MS = 60_000;
-/** How far the clock of a broker may go back. If it goes further, events before that may leave the feed so much earlier. */
-const CLOCK_BACK_MS = 60_000;
 /** So few events of a day are read one by one. */
 const READ_ONE_BY_ONE = 1_000;
 
@@ -106,25 +105,29 @@ const BOUNDS = `
 /**
  * One statement, so that the page and the bounds are of the same moment. One row, because sending a thousand costs more
  * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
- * text. No event after `since` is of a day before the first one with a larger seq. Parameters: org, since, the oldest time
- * that is served, limit, bytes, the least seq that the oldest can be.
+ * text. It begins with the oldest seq and leaves nothing out after it: an event whose time is past retention can follow if
+ * a broker's clock went back. No event of a seq is of a day before the first one with that seq or a larger one.
+ * Parameters: org, since, the oldest time that is served, limit, bytes, the least seq that the oldest can be.
  */
 function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', order: 'asc' | 'desc' = 'asc'): string {
   const found = (type: string) => `select seq, event_type, envelope from events
-            where org_id = $1 and seq > greatest($2, $6::bigint - 1) and appended_at >= greatest($3::timestamptz, (
-              select min(day)::timestamp at time zone 'UTC' from feed_days where org_id = $1 and last_seq > $2
-            )) ${type} ${filters}
+            where org_id = $1 and seq > $2 and seq >= (select oldest from bounds) and appended_at >= (
+              select min(day)::timestamp at time zone 'UTC' from feed_days
+              where org_id = $1 and last_seq > $2 and last_seq >= (select oldest from bounds)
+            ) ${type} ${filters}
             order by seq ${order} limit $4 + 1`;
   // Each type has a range of the index, in the order of the page.
   const several = `select found.* from unnest($7::text[]) as wanted(type)
             cross join lateral (${found('and event_type = wanted.type')}) found
             order by seq ${order} limit $4 + 1`;
   return `
-    select
-      (select last_seq from org_heads where org_id = $1) as head,
-      (${oldestSql('$6::bigint', '$3')}) as oldest,
-      page.*
-    from (
+    with bounds as materialized (
+      select
+        (select last_seq from org_heads where org_id = $1) as head,
+        (${oldestSql('$6::bigint', '$3')}) as oldest
+    )
+    select bounds.head, bounds.oldest, page.*
+    from bounds cross join (
       select
         count(*)::int as found,
         (count(*) filter (where is_served))::int as served,

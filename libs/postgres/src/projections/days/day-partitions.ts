@@ -6,6 +6,9 @@ import { isLockNotAvailable, type Store } from '../../connection/store.js';
 
 const DAY_MS = 86_400_000;
 
+/** How far the clock of a broker may go back. If it goes further, events before that may leave the feed so much earlier. */
+export const CLOCK_BACK_MS = 60_000;
+
 /** The tables that are range-partitioned by day. */
 const TABLES = ['events', 'deliveries', 'delivery_attempts'] as const;
 
@@ -80,7 +83,8 @@ export class DayPartitions {
 
   /**
    * Drops the tables of days past retention by the clocks of this process and of Postgres. So one that is far ahead for a
-   * moment drops nothing.
+   * moment drops nothing. A day stays for a minute more: a clock that went back over midnight put events into it that
+   * follow those of the next day.
    * @param signal ends the work before the next table
    * @returns the names of the dropped tables
    */
@@ -88,7 +92,7 @@ export class DayPartitions {
     const [row] = await this.store.query<{ now_ms: string }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
     );
-    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs, signal);
+    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs - CLOCK_BACK_MS, signal);
   }
 
   /**
