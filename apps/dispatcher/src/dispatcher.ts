@@ -73,6 +73,12 @@ const FIRST_GATHER_MS = 20;
 /** The same for the slow lane, where the next attempts of an endpoint wait for them. */
 const SLOW_GATHER_MS = 10;
 
+/**
+ * How long attempts are gathered that move to the slow lane. They wait there anyway, and each request wakes the readers of
+ * two topics.
+ */
+const DIVERT_GATHER_MS = 100;
+
 /** How far the projection may lag, in addition to the time that an attempt takes. */
 const PROJECTION_LAG_MS = 5_000;
 
@@ -96,13 +102,14 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
   readonly slow: LaneFeeder;
   readonly #ending = new AbortController();
   readonly #clock = new AttentiveClock();
+  readonly #diverted: Appender;
   readonly #pending: PendingFacts;
   readonly #paced: PacedPump;
 
   constructor(
     directory: EndpointDirectory,
     appenders: Appenders,
-    /** Appends the attempts that move to the slow lane. */
+    /** Appends what the router puts aside, and facts of deliveries that take long. */
     private readonly appender: Appender,
     private readonly places: RoutedPlaces,
     private readonly sessions: ConsumerSessions,
@@ -135,6 +142,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     const slowOutcomes = appenders.open({ gatherMs: SLOW_GATHER_MS });
     const slowMaker = aMaker(slowOutcomes, 'slow_lane');
     const pacedMaker = aMaker(slowOutcomes, 'pace');
+    this.#diverted = appenders.open({ gatherMs: DIVERT_GATHER_MS });
     this.#pending = new PendingFacts((dues) => this.#append(dues.map((due) => this.#scheduled(due))));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();
@@ -231,20 +239,23 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     return true;
   }
 
+  /** Moves a first attempt to the slow lane for which its lane has no room. The caller goes on meanwhile. */
+  divertFirst(due: DueAttempt, record: OpenRecord): void {
+    this.#pending.begin(due);
+    record.divert(due);
+  }
+
   /**
    * Appends first attempts for the slow lane, and shows their deliveries as pending. Those of paced endpoints wait in the
    * delivery log alone. Retries until Kafka has them.
    * @param turn names records that take turns with the others
    */
   async putAside(dues: readonly AsideAttempt[], turn?: string): Promise<void> {
-    const { attemptsSlow } = this.kit.topics;
-    await this.#append(
-      dues.flatMap(({ due, isPaced }) => [
-        this.#scheduled(due),
-        ...(isPaced ? [] : [attemptRecord(attemptsSlow, due)]),
-      ]),
+    const moved = dues.filter(({ isPaced }) => !isPaced).map(({ due }) => due);
+    await this.#append([...dues.map(({ due }) => this.#scheduled(due)), ...moved.map((due) => this.#moved(due))], {
       turn,
-    );
+    });
+    this.kit.metrics.add('gapless_attempts_diverted_total', {}, moved.length);
   }
 
   /** The partitions of the slow lane. Their owner also paces their endpoints. */
@@ -275,13 +286,20 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
 
   /** @param isNew whether the delivery is not shown as pending yet */
   async #divert(due: DueAttempt, isNew: boolean): Promise<void> {
-    if (isNew) await this.putAside([{ due, isPaced: false }]);
-    else await this.#append([attemptRecord(this.kit.topics.attemptsSlow, due)]);
+    const records = [...(isNew ? [this.#scheduled(due)] : []), this.#moved(due)];
+    await this.#append(records, { appender: this.#diverted });
     this.kit.metrics.add('gapless_attempts_diverted_total', {});
   }
 
-  async #append(records: readonly NewRecord[], turn?: string): Promise<void> {
-    await untilItWorks(() => this.appender.append(records, turn), {
+  #moved(due: DueAttempt): NewRecord {
+    return attemptRecord(this.kit.topics.attemptsSlow, due);
+  }
+
+  async #append(
+    records: readonly NewRecord[],
+    { appender = this.appender, turn }: { readonly appender?: Appender; readonly turn?: string | undefined } = {},
+  ): Promise<void> {
+    await untilItWorks(() => appender.append(records, turn), {
       signal: this.#ending.signal,
       onFailure: (error, failures, waitMs) => {
         this.kit.logger.warn({ err: error, failures, wait_ms: waitMs }, 'dispatcher.waiting');

@@ -68,8 +68,11 @@ export class OpenRecord {
   #holds = 1;
 
   constructor(
-    private readonly onOffer: (attempt: Waiting) => Offered,
-    private readonly onComplete: () => void,
+    private readonly on: {
+      offer(attempt: Waiting): Offered;
+      divert(attempt: Waiting): void;
+      complete(): void;
+    },
   ) {}
 
   /**
@@ -77,7 +80,12 @@ export class OpenRecord {
    * @param found where to push, if that is known already
    */
   offer(due: DueAttempt, found?: FoundTarget): Offered {
-    return this.onOffer({ due, record: this, ...(found && { found }) });
+    return this.on.offer({ due, record: this, ...(found && { found }) });
+  }
+
+  /** Diverts an attempt whose share is full. The caller goes on meanwhile. */
+  divert(due: DueAttempt): void {
+    this.on.divert({ due, record: this });
   }
 
   /** Keeps the record open until `close` is called once more. */
@@ -86,7 +94,7 @@ export class OpenRecord {
   }
 
   close(): void {
-    if (--this.#holds === 0) this.onComplete();
+    if (--this.#holds === 0) this.on.complete();
   }
 }
 
@@ -99,8 +107,6 @@ export interface Intake {
   /** Whether the record was opened in this stay. */
   wasOpened(record: StoredRecord): boolean;
   open(record: StoredRecord): OpenRecord;
-  /** Diverts an attempt whose share is full. */
-  divert(due: DueAttempt, record: OpenRecord): void;
   /** Ends the stay. Its open records come again, with those after them. */
   giveUp(): void;
   /** Returns the result of the batch: the partition rests while too much of it waits. */
@@ -213,7 +219,7 @@ export class LaneFeeder {
         this.use.logger.warn({ topic, partition, from: offset, records: 1 }, 'dispatcher.dead_letters');
       }
       const open = intake.open(record);
-      if (due !== undefined && open.offer(due) === 'share_full') intake.divert(due, open);
+      if (due !== undefined && open.offer(due) === 'share_full') open.divert(due);
       open.close();
     }
     return intake.handled();
@@ -235,15 +241,15 @@ export class LaneFeeder {
       wasOpened: ({ offset }) => offset < tracker.next,
       open: ({ offset }) => {
         tracker.take(offset);
-        return new OpenRecord(
-          (attempt) => this.#offerOrWait(flight, attempt),
-          () => {
+        return new OpenRecord({
+          offer: (attempt) => this.#offerOrWait(flight, attempt),
+          divert: (attempt) => {
+            this.#divert(flight, attempt);
+          },
+          complete: () => {
             tracker.complete(offset);
           },
-        );
-      },
-      divert: (due, record) => {
-        this.#divert(flight, { due, record });
+        });
       },
       giveUp: () => {
         if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);

@@ -36,10 +36,13 @@ const AT_MS = 1_750_000_000_000;
 /** The most attempts that the lane takes for an endpoint. */
 const ROOM = 200;
 
-/** The attempts that the lane has made, those that were put aside, and what makes them. */
+/** The attempts that the lane has made, those that went elsewhere, and what makes them. */
 let made: DueAttempt[];
 let found: (FoundTarget | undefined)[];
 let aside: DueAttempt[];
+let diverted: DueAttempt[];
+/** What is diverted is complete once this resolves. */
+let moved: Promise<void>;
 let first: LaneFeeder;
 const feeders: LaneFeeder[] = [];
 /** Attempts end only when this resolves. */
@@ -88,7 +91,7 @@ beforeEach(() => {
   notRouted = 0;
   largeFrom = LARGE_FROM;
   [isStale, generation] = [false, 1];
-  answered = Promise.resolve();
+  [answered, moved] = [Promise.resolve(), Promise.resolve()];
   startRouter();
 });
 
@@ -114,6 +117,10 @@ function aDispatcher(): Dispatcher {
         found.push(known);
         return answered;
       },
+      divert: (due) => {
+        diverted.push(due);
+        return moved;
+      },
       onComplete: (...place) => {
         places.reached(...place);
       },
@@ -126,16 +133,19 @@ function aDispatcher(): Dispatcher {
     offerFirst: (due, record, known) =>
       made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < ROOM &&
       record.offer(due, known) === 'taken',
+    divertFirst: (due, record) => {
+      record.divert(due);
+    },
     putAside: (attempts) => {
       aside.push(...attempts.map(({ due }) => due));
       return Promise.resolve();
     },
-  } satisfies Pick<Dispatcher, 'first' | 'offerFirst' | 'putAside'> as unknown as Dispatcher;
+  } satisfies Pick<Dispatcher, 'first' | 'offerFirst' | 'divertFirst' | 'putAside'> as unknown as Dispatcher;
 }
 
 /** A router that knows nothing but what is stored. */
 function startRouter(): void {
-  [made, found, aside] = [[], [], []];
+  [made, found, aside, diverted] = [[], [], [], []];
   metrics = new Metrics();
   statements = [];
   saved = [];
@@ -232,15 +242,22 @@ describe('a batch of the log', () => {
     await handle(aBatch(3));
     expect(seqsOf(made, ALL_TICKETS)).toEqual([1, 2, 3]);
     expect(seqsOf(made, LEADS_ONLY)).toEqual([4]);
-    expect(aside).toEqual([]);
+    expect([...diverted, ...aside]).toEqual([]);
     expect(made[0]).toMatchObject({ run: 0, attempt: 1, dueAtMs: AT_MS + 1, envelope: Buffer.from('{"seq":1}') });
   });
 
-  it('is put aside where an endpoint has no room, which takes nothing from others', async () => {
+  it('is diverted where an endpoint has no room, and keeps no others waiting', async () => {
+    let end: () => void = () => undefined;
+    moved = new Promise((resolve) => (end = resolve));
     await handle(aBatch(ROOM + 44));
     expect(seqsOf(made, ALL_TICKETS)).toHaveLength(ROOM);
-    expect(seqsOf(aside, ALL_TICKETS)).toHaveLength(44);
+    expect(seqsOf(diverted, ALL_TICKETS)).toHaveLength(44);
     expect(seqsOf(made, LEADS_ONLY)).toHaveLength(1);
+    await delay(300);
+    await places.save();
+    expect(saved).toEqual([]);
+    end();
+    await expectSaved([[topics.log, [0], [ROOM + 45], [AT_MS + ROOM + 45]]]);
   });
 
   it('is not routed again when it comes again to the same router', async () => {

@@ -246,7 +246,8 @@ export class RouteLogHandler {
   }
 
   /**
-   * Offers the first attempts of deliveries to their lane. Attempts beyond a share are put aside.
+   * Offers the first attempts of deliveries to their lane. Those beyond a share are diverted, and later events do not wait
+   * for it. Those of paced endpoints, and of large organizations beyond a share, are put aside.
    * @param deliveries which of the events' deliveries to route. The events are complete with all but the urgent ones.
    * @param isNew whether nobody can have made, ended or replayed a delivery of the event
    * @param goOn given for large organizations, and called in between; throws if this router must not go on
@@ -290,8 +291,10 @@ export class RouteLogHandler {
         const target = canBeFound && !isPaced ? read() : undefined;
         const found = target && { target, askedAtMs: subscribers.askedAtMs };
         if (isPaced || !this.dispatcher.offerFirst(due, event.record, found)) {
-          event.record.hold();
-          aside.push({ due, isPaced, record: event.record });
+          if (isPaced || goOn !== undefined) {
+            event.record.hold();
+            aside.push({ due, isPaced, record: event.record });
+          } else this.dispatcher.divertFirst(due, event.record);
         }
         offered++;
         if (aside.length < ASIDE_AT_ONCE && offered % OFFERED_AT_ONCE !== 0) continue;
