@@ -41,7 +41,7 @@ let made: DueAttempt[];
 let found: (FoundTarget | undefined)[];
 let aside: DueAttempt[];
 let diverted: DueAttempt[];
-/** What is diverted is complete once this resolves. */
+/** Ends the diversions. */
 let moved: Promise<void>;
 let first: LaneFeeder;
 const feeders: LaneFeeder[] = [];
