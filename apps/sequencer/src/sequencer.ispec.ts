@@ -673,23 +673,32 @@ describe('a checkpoint', () => {
     expect((await logOf()).map(({ seq }) => seq)).toEqual([7]);
   });
 
-  it('of a sequencer that was frozen is overwritten, so that compaction keeps the newest state of each org', async () => {
-    const frozen = sequencer;
-    const silentOrg = anOrgId();
-    const begin = [eventRecord(), eventRecord(undefined, silentOrg)];
-    await frozen.sequence(0, begin, aSession());
-    const successor = aSequencer();
-    await successor.sequence(0, [...begin, eventRecord(undefined, silentOrg)], aSession());
-    await successor.checkpointAll(aSession());
-    await frozen.checkpointAll(aSession());
-    for (let nth = 0; nth < 2; nth++) {
-      await successor.sequence(0, [eventRecord()], aSession());
+  it.each([
+    ['by the one after it', (successor: Sequencer) => successor],
+    ['by one that starts later', () => aSequencer()],
+  ])(
+    'of a sequencer that was frozen is overwritten %s, so that compaction keeps the newest state',
+    async (_by, next) => {
+      const frozen = sequencer;
+      const silentOrg = anOrgId();
+      const begin = [eventRecord(), eventRecord(undefined, silentOrg)];
+      await frozen.sequence(0, begin, aSession());
+      const successor = aSequencer();
+      await successor.sequence(0, [...begin, eventRecord(undefined, silentOrg)], aSession());
       await successor.checkpointAll(aSession());
-    }
-    const kept = new Map((await readTopic(brokers, topics.sequences)).map(({ key, value }) => [key, value.toString()]));
-    expect(JSON.parse(kept.get(orgId)!)).toMatchObject({ last_seq: '3' });
-    expect(JSON.parse(kept.get(silentOrg)!)).toMatchObject({ last_seq: '2' });
-  });
+      await frozen.checkpointAll(aSession());
+      const writer = next(successor);
+      for (let nth = 0; nth < 2; nth++) {
+        await writer.sequence(0, [eventRecord()], aSession());
+        await writer.checkpointAll(aSession());
+      }
+      const kept = new Map(
+        (await readTopic(brokers, topics.sequences)).map(({ key, value }) => [key, value.toString()]),
+      );
+      expect(JSON.parse(kept.get(orgId)!)).toMatchObject({ last_seq: '3' });
+      expect(JSON.parse(kept.get(silentOrg)!)).toMatchObject({ last_seq: '2' });
+    },
+  );
 
   it('stands for the orgs of many stretches, and is made by itself when many events have come', async () => {
     const records = oneTo(5_001).map((n) => eventRecord(undefined, n % 2 === 0 ? orgId : anOrgId()));

@@ -5,12 +5,19 @@ import { OrgSequences } from './org-sequences.js';
 const [ORG, OTHER] = [1, 2].map((n) => parseOrgId(`${n}0000000-0000-4000-8000-000000000000`)!) as [OrgId, OrgId];
 
 describe('the last seqs of orgs', () => {
-  it('go on after what was restored, and an older snapshot changes nothing', () => {
+  it('go on after what was restored, and an older snapshot does not set them back', () => {
     const sequences = new OrgSequences();
     sequences.restore(ORG, 5 as Seq);
     sequences.restore(ORG, 3 as Seq);
     expect(sequences.next(ORG)).toBe(6);
     expect(sequences.next(OTHER)).toBe(1);
+  });
+
+  it('are handed over again if an older snapshot came last, which compaction would keep', () => {
+    const sequences = new OrgSequences();
+    for (const seq of [3, 5]) sequences.restore(OTHER, seq as Seq);
+    for (const seq of [5, 3]) sequences.restore(ORG, seq as Seq);
+    expect(sequences.takeChanged()).toEqual(new Map([[ORG, 5]]));
   });
 
   it('take over the log, and ignore a record that is not above the last seen', () => {

@@ -21,9 +21,13 @@ export class OrgSequences {
     return seq;
   }
 
-  /** Restores the org's last seq from a snapshot. Ignores a snapshot older than the current state. */
+  /**
+   * Restores the org's last seq from a snapshot. Of an older one than the current state it only takes note: compaction
+   * would keep that one, so the org counts as changed.
+   */
   restore(orgId: OrgId, lastSeq: Seq): void {
     if (lastSeq > this.lastSeqOf(orgId)) this.#set(orgId, lastSeq);
+    else if (lastSeq < this.lastSeqOf(orgId)) this.#changed.add(orgId);
   }
 
   /** Sets the org's last seq to a repair's value, even if it is lower. */
