@@ -35,10 +35,11 @@ describe('the large requests of a key', () => {
     pace.take(key, load, atMs).inMs;
 
   it('go through one after the other, at its rate', () => {
+    const takesMs = { events: 250, bytes: (500 * 700) / ((4 * MIB) / 1_000) };
     expect([1, 2, 3].map(() => pace.take(ONE, events(500), 0))).toEqual([
-      { inMs: 0, takesMs: 250 },
-      { inMs: 250, takesMs: 250 },
-      { inMs: 500, takesMs: 250 },
+      { inMs: 0, takesMs },
+      { inMs: 250, takesMs },
+      { inMs: 500, takesMs },
     ]);
   });
 
@@ -51,7 +52,7 @@ describe('the large requests of a key', () => {
 
   it('delay no small one, and no other key', () => {
     pace.take(ONE, events(4_000), 0);
-    expect(pace.take(ONE, events(20), 0)).toEqual({ inMs: 0, takesMs: 0 });
+    expect(pace.take(ONE, events(20), 0)).toEqual({ inMs: 0, takesMs: { events: 0, bytes: 0 } });
     expect(waits(OTHER, events(500), 0)).toBe(0);
     expect(waits(ONE, events(21), 0)).toBe(2_010);
   });
@@ -71,7 +72,19 @@ describe('the large requests of a key', () => {
     const over = Array.from({ length: 100 }, (_, nth) => nth)
       // A quota of 4,000 in two seconds, used at once.
       .flatMap((window) => Array.from({ length: 8 }, () => pace.take(ONE, events(500), window * 2_000)))
-      .map(({ inMs, takesMs }) => inMs + takesMs);
+      .map(({ inMs, takesMs }) => inMs + takesMs.events);
+    expect(Math.max(...over)).toBeLessThanOrEqual(4_000);
+  });
+
+  it('are over after two windows, though others have the bytes and they the events', () => {
+    const over = Array.from({ length: 100 }, (_, nth) => nth).flatMap((window) => {
+      const heavy = Array.from({ length: 30 }, () => ({ events: 1, bytes: 256 * 1024 }));
+      const many = Array.from({ length: 7 }, () => ({ events: 500, bytes: 50_000 }));
+      return [...heavy, ...many].map((load) => {
+        const { inMs, takesMs } = pace.take(ONE, load, window * 2_000);
+        return inMs + Math.max(takesMs.events, takesMs.bytes);
+      });
+    });
     expect(Math.max(...over)).toBeLessThanOrEqual(4_000);
   });
 });

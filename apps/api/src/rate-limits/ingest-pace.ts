@@ -16,7 +16,7 @@ const AT_ONCE_MS = 50;
 const BUSY_MS = 10;
 /** The shortest wait before a part, milliseconds: its timer shows how busy the thread is. */
 const SHORTEST_WAIT_MS = 1;
-const AT_ONCE = { inMs: 0, takesMs: 0 };
+const AT_ONCE = { inMs: 0, takesMs: { events: 0, bytes: 0 } };
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** A request that has come this long ago does not wait for a busy machine any more, but only for its turn. */
 const YIELDS_FOR_MS = 10_000;
@@ -29,12 +29,20 @@ interface Load {
   readonly bytes: number;
 }
 
-/** The requests of a key. Times in milliseconds of a monotonic clock. */
+/** A time for events, and one for bytes. */
+type Times = Record<keyof Load, number>;
+const KINDS = ['events', 'bytes'] as const;
+
+/**
+ * The requests of a key. Times in milliseconds of a monotonic clock. Events and bytes have times of their own, as they have
+ * quotas of their own: with one time for both, requests of many events and others of many bytes would add up to more than
+ * a key may send, and wait ever longer.
+ */
 interface Turns {
-  /** When the turns of earlier requests end, at the rate of the key. */
-  overAt: number;
+  /** When the turns of earlier requests end, at the rates of the key. */
+  readonly overAt: Times;
   /** When the next part may begin. */
-  nextAt: number;
+  readonly nextAt: Times;
   /** Resolves once the last parts of all earlier large requests have begun. */
   earlier: Promise<void>;
 }
@@ -94,16 +102,20 @@ export class IngestPace {
     const mostByBytes = Math.max(1, Math.floor((events.length * this.#atOnce.bytes) / bytes));
     try {
       await earlier;
-      turns.nextAt = Math.max(turns.nextAt, arrivedAt + turn.inMs - AT_ONCE_MS);
+      const { nextAt } = turns;
+      for (const kind of KINDS) nextAt[kind] = Math.max(nextAt[kind], arrivedAt + turn.inMs - AT_ONCE_MS);
       for (let from = 0; from < events.length;) {
-        const dueAt = Math.max(turns.nextAt, Math.min(this.#tempo.restsUntilMs, yieldsUntil));
+        const dueAt = Math.max(nextAt.events, nextAt.bytes, Math.min(this.#tempo.restsUntilMs, yieldsUntil));
         const lateMs = await until(dueAt, isModest ? 0 : SHORTEST_WAIT_MS);
         const beganAt = performance.now();
         this.#tempo.fired(lateMs, beganAt);
         const size = beganAt < yieldsUntil ? this.#tempo.size : this.#atOnce.events;
         const part = events.slice(from, from + Math.min(size, mostByBytes));
         from += part.length;
-        turns.nextAt = Math.max(turns.nextAt, beganAt - AT_ONCE_MS) + (part.length / events.length) * turn.takesMs;
+        for (const kind of KINDS) {
+          nextAt[kind] =
+            Math.max(nextAt[kind], beganAt - AT_ONCE_MS) + (part.length / events.length) * turn.takesMs[kind];
+        }
         if (from === events.length) passOn();
         yield part;
         const now = performance.now();
@@ -116,27 +128,36 @@ export class IngestPace {
   }
 
   /** @returns when the turn of a request begins, and how long it takes, in milliseconds */
-  take(key: string, load: Load, nowMs: number): { readonly inMs: number; readonly takesMs: number } {
+  take(key: string, load: Load, nowMs: number): { readonly inMs: number; readonly takesMs: Readonly<Times> } {
     if (++this.#requests % FORGET_EVERY === 0) this.#forget(nowMs);
     const turns = this.#of(key, nowMs);
-    const beginsAt = Math.max(turns.overAt, nowMs);
+    const beginsAt = Math.max(turns.overAt.events, turns.overAt.bytes, nowMs);
     // A request with more than the quota of a window is counted as the whole quota.
-    const takesMs = Math.min(Math.max(load.events * this.#msPerEvent, load.bytes * this.#msPerByte), WINDOW_MS);
-    turns.overAt = beginsAt + takesMs;
+    const takesMs = {
+      events: Math.min(load.events * this.#msPerEvent, WINDOW_MS),
+      bytes: Math.min(load.bytes * this.#msPerByte, WINDOW_MS),
+    };
+    for (const kind of KINDS) turns.overAt[kind] = Math.max(turns.overAt[kind], nowMs) + takesMs[kind];
     return isSmall(load) ? AT_ONCE : { inMs: beginsAt - nowMs, takesMs };
   }
 
   #of(key: string, nowMs: number): Turns {
     let turns = this.#turns.get(key);
     if (turns === undefined) {
-      turns = { overAt: nowMs, nextAt: -Infinity, earlier: Promise.resolve() };
+      turns = {
+        overAt: { events: nowMs, bytes: nowMs },
+        nextAt: { events: -Infinity, bytes: -Infinity },
+        earlier: Promise.resolve(),
+      };
       this.#turns.set(key, turns);
     }
     return turns;
   }
 
   #forget(nowMs: number): void {
-    for (const [key, { overAt }] of this.#turns) if (overAt + YIELDS_FOR_MS <= nowMs) this.#turns.delete(key);
+    for (const [key, { overAt }] of this.#turns) {
+      if (Math.max(overAt.events, overAt.bytes) + YIELDS_FOR_MS <= nowMs) this.#turns.delete(key);
+    }
   }
 }
 
