@@ -63,10 +63,10 @@ async function feedOf(count: number): Promise<readonly string[]> {
 }
 
 /** As services do whose client goes by the partitions of the topic; with a stamp that only counts in its own partition. */
-async function produceMisplaced(count: number): Promise<readonly string[]> {
+async function produceMisplaced(count: number, dataJson = '{}'): Promise<readonly string[]> {
   const events = oneTo(count).map((): InboxEvent => {
     const occurredAt = new Date().toISOString();
-    return { id: anEventId(), event: 'ticket.created', occurredAt, orgId, widgetId: null, dataJson: '{}' };
+    return { id: anEventId(), event: 'ticket.created', occurredAt, orgId, widgetId: null, dataJson };
   });
   const producer = connection.kafka.producer();
   await producer.connect();
@@ -134,6 +134,22 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   const again = await runCommand(repairCommand, gapless.environment);
   expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
+}, 120_000);
+
+it('moves more than fits into one request', async () => {
+  await app.stop();
+  await connection.withAdmin((admin) =>
+    admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] }),
+  );
+  const large = JSON.stringify({ text: 'x'.repeat(250_000) });
+  const ids: string[] = [];
+  for (let sent = 0; sent < 4; sent++) ids.push(...(await eventually(() => produceMisplaced(10, large), PATIENCE)));
+  await eventually(async () => {
+    const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
+    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
+  }, PATIENCE);
+  await start();
+  expect(await feedOf(ids.length)).toEqual(ids);
 }, 120_000);
 
 it('prints every event of an organization after the log was altered to more partitions', async () => {

@@ -51,7 +51,7 @@ async function repairPartition(
   if (!plan.needsReset) return;
   const { partition, log, inbox, putBack } = plan;
   const repair = new FeedRepair(store);
-  const lastSeqs = new Map([...log.lastSeqs, ...plan.lostSeqs]);
+  const lastSeqs = new Map([...plan.seqsWithoutEvents, ...log.lastSeqs, ...plan.lostSeqs]);
   const before = new Map([...putBack.orgs].map(([orgId, { after }]) => [orgId, after]));
   let end = log.end;
   await repair.eventsAfter(partition, before, async (events) => {

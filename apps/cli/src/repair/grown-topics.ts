@@ -7,7 +7,9 @@ import {
   PartitionWriter,
   PRODUCE_RECORDS,
   readPartitions,
+  REQUEST_BYTES,
   SEQUENCER_GROUP,
+  stretchesOf,
   topicPlans,
   type NewRecord,
   type StoredRecord,
@@ -20,7 +22,10 @@ export interface GrownTopic {
   readonly partitions: number;
   /** Inbox records in surplus partitions that the sequencer has not read. They move to the partitions of their keys. */
   readonly misplaced: readonly StoredRecord[];
-  /** How many records of other topics are in surplus partitions; no stage writes there. */
+  /**
+   * How many records in surplus partitions are not ours: those of other topics, where no stage writes, and batches that
+   * cannot be read.
+   */
   readonly foreign: number;
   /** Whether processes start although the topic has surplus partitions. */
   readonly isAccepted: boolean;
@@ -45,16 +50,18 @@ export async function findGrownTopics(installation: Installation): Promise<reado
     const surplus = [...bounds].filter(([partition]) => partition >= plan.partitions);
     const isInbox = plan.topic === topics.inbox;
     const held = surplus.reduce((sum, [, { begin, end }]) => sum + end - begin, 0);
+    const unseen = isInbox
+      ? await readUnseen(
+          installation,
+          surplus.map(([partition]) => partition),
+        )
+      : [];
+    const misplaced = unseen.filter(({ unreadable }) => unreadable === undefined);
     grown.push({
       topic: plan.topic,
       partitions: bounds.size,
-      misplaced: isInbox
-        ? await readUnseen(
-            installation,
-            surplus.map(([partition]) => partition),
-          )
-        : [],
-      foreign: isInbox ? 0 : held,
+      misplaced,
+      foreign: isInbox ? unseen.length - misplaced.length : held,
       isAccepted: bounds.size <= (accepted.get(plan.topic) ?? 0),
     });
   }
@@ -73,6 +80,7 @@ async function readUnseen(
     connection,
     partitions.map((partition) => ({ topic: topics.inbox, partition, from: seen.get(partition) ?? 0 })),
     (record) => records.push(record),
+    { unreadable: 'given' },
   );
   return records;
 }
@@ -116,8 +124,8 @@ async function moveRecords(
     byPlace.set(place, moved);
   }
   for (const [place, moved] of byPlace) {
-    for (let from = 0; from < moved.length; from += PRODUCE_RECORDS) {
-      await writer.write(topic, place, moved.slice(from, from + PRODUCE_RECORDS));
+    for (const stretch of stretchesOf(moved, { bytes: REQUEST_BYTES, records: PRODUCE_RECORDS })) {
+      await writer.write(topic, place, stretch);
     }
   }
 }

@@ -42,7 +42,7 @@ async function firstUnfolded(
   { begin, end }: { readonly begin: number; readonly end: number },
 ): Promise<Pick<LostFacts, 'from' | 'foreign'>> {
   const repair = new FeedRepair(store);
-  let to = end;
+  let [to, unfolded] = [end, end];
   let foreign = 0;
   while (to > begin) {
     const from = Math.max(begin, to - FACTS_AT_ONCE);
@@ -54,7 +54,10 @@ async function firstUnfolded(
     };
     const stretch = { topic: topics.deliveries, partition, from, to };
     await readPartitions(connection, [stretch], add, { unreadable: 'given' });
-    if (await repair.hasFolded(facts)) return { from: to, foreign };
+    const { compared, missing } = await repair.compareFolded(facts);
+    if (compared > 0 && missing === 0) return { from: unfolded, foreign };
+    // Facts of deleted endpoints say nothing about those before them.
+    if (compared > 0) unfolded = from;
     to = from;
   }
   return { from: begin, foreign };

@@ -31,6 +31,23 @@ export function greatestSeqs(log: LogContents, heads: ReadonlyMap<OrgId, Seq>): 
   );
 }
 
+/**
+ * Returns the last seq of each org of which a log that went back has a checkpoint and no event. The checkpoint is of events
+ * that are sequenced again. Without its first record, and without Postgres, the log does not say where the org began: then
+ * the checkpoint stays, because a gap is better than a seq that comes twice.
+ */
+export function seqsWithoutEvents(
+  { begin, lastSeqs, checkpointedSeqs }: LogContents,
+  heads: ReadonlyMap<OrgId, Seq>,
+): ReadonlyMap<OrgId, Seq> {
+  const seqs = new Map<OrgId, Seq>();
+  for (const orgId of checkpointedSeqs.keys()) {
+    const seq = heads.get(orgId) ?? (begin === 0 ? SEQ_NONE : undefined);
+    if (!lastSeqs.has(orgId) && seq !== undefined) seqs.set(orgId, seq);
+  }
+  return seqs;
+}
+
 /** Returns how many records the log lost before Postgres read them. Their seqs are unknown. */
 export function unreadRecords({ begin }: LogContents, feed: Position | undefined): number {
   return Math.max(0, begin - (feed?.next ?? 0));

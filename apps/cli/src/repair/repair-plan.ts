@@ -9,7 +9,15 @@ import { readGroups, type GroupPlace } from './group-places.js';
 import { findInboxResumes, type InboxResume } from './inbox-resume.js';
 import { readLogContents, type LogContents } from './log-contents.js';
 import { findLostFacts, type LostFacts } from './lost-facts.js';
-import { areSeqsLost, greatestSeqs, lastSeqIn, readInboxPlaces, resumeBehind, unreadRecords } from './lost-seqs.js';
+import {
+  areSeqsLost,
+  greatestSeqs,
+  lastSeqIn,
+  readInboxPlaces,
+  resumeBehind,
+  seqsWithoutEvents,
+  unreadRecords,
+} from './lost-seqs.js';
 import { findRoutedAgain, type RoutedAgain } from './routed-again.js';
 
 const NO_INBOX: InboxResume = { offset: 0, end: 0, skipped: 0, skippedByOrg: new Map() };
@@ -41,6 +49,8 @@ export interface PartitionPlan {
   readonly queueSeqs: ReadonlyMap<OrgId, Seq>;
   /** Whether the log ends before a place that Postgres or the checkpoint remembers. */
   readonly isLogBehind: boolean;
+  /** The last seq of each org of which a log that went back has no event. */
+  readonly seqsWithoutEvents: ReadonlyMap<OrgId, Seq>;
   /** The last seq of each org, if the checkpoint is lost and the log is pruned; otherwise empty. */
   readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
   /** How many records the log lost before Postgres read them, without a checkpoint of their seqs. */
@@ -103,6 +113,7 @@ export async function planRepair(installation: Installation, progress: Progress)
           .map(([orgId]) => [orgId, log.lastSeqs.get(orgId) ?? SEQ_NONE]),
       ),
       isLogBehind,
+      seqsWithoutEvents: isLogBehind ? seqsWithoutEvents(log, ownHeads) : new Map<OrgId, Seq>(),
       lostSeqs: isLost ? greatestSeqs(log, ownHeads) : new Map<OrgId, Seq>(),
       unread: isLost && !isLogBehind ? unreadRecords(log, projected.get(partition)) : 0,
       needsReset: isLost || isLogBehind || events.count > 0 || inbox.offset < log.inboxOffset,

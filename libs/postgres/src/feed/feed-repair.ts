@@ -193,23 +193,28 @@ export class FeedRepair {
     return rows.map((row) => ({ orgId: row.org_id, seq: seqFromText(row.seq), id: row.event_id }));
   }
 
-  /** Whether the delivery log has folded these facts. Deleted endpoints do not count. */
-  async hasFolded(facts: readonly DeliveryFact[]): Promise<boolean> {
+  /**
+   * Compares facts with the delivery log.
+   * @returns how many could be compared, which those of deleted endpoints cannot; and how many of them it has not folded
+   */
+  async compareFolded(
+    facts: readonly DeliveryFact[],
+  ): Promise<{ readonly compared: number; readonly missing: number }> {
     const noted = facts.flatMap((fact) => {
       if (fact.type === 'endpoint_disabled') return [];
       const run = fact.type === 'replayed' || fact.type === 'attempted' ? fact.run : 0;
       return [{ ...fact.delivery, run, attempt: fact.type === 'attempted' ? fact.attempt : null }];
     });
-    const [row] = await this.store.query<{ is_missing: boolean }>(
-      `select exists (
-         select from unnest($1::text[], $2::bigint[], $3::text[], $4::int[], $5::int[])
-           as noted(id, created_ms, endpoint_id, run, attempt)
-         join endpoints n on n.id = noted.endpoint_id
-         left join deliveries d on d.id = noted.id and d.created_at = to_timestamp(noted.created_ms / 1000.0)
-         left join delivery_attempts a on a.delivery_id = noted.id and a.run = noted.run and a.attempt = noted.attempt
-           and a.delivery_created_at = to_timestamp(noted.created_ms / 1000.0)
+    const [row] = await this.store.query<{ compared: number; missing: number }>(
+      `select count(*)::int as compared, (count(*) filter (
          where d.id is null or d.run < noted.run or (noted.attempt is not null and a.delivery_id is null)
-       ) as is_missing`,
+       ))::int as missing
+       from unnest($1::text[], $2::bigint[], $3::text[], $4::int[], $5::int[])
+         as noted(id, created_ms, endpoint_id, run, attempt)
+       join endpoints n on n.id = noted.endpoint_id
+       left join deliveries d on d.id = noted.id and d.created_at = to_timestamp(noted.created_ms / 1000.0)
+       left join delivery_attempts a on a.delivery_id = noted.id and a.run = noted.run and a.attempt = noted.attempt
+         and a.delivery_created_at = to_timestamp(noted.created_ms / 1000.0)`,
       [
         noted.map(({ deliveryId }) => deliveryId),
         noted.map(({ createdAtMs }) => createdAtMs),
@@ -218,7 +223,7 @@ export class FeedRepair {
         noted.map(({ attempt }) => attempt),
       ],
     );
-    return row?.is_missing !== true;
+    return row ?? { compared: 0, missing: 0 };
   }
 
   /**
