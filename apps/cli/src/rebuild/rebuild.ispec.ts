@@ -156,6 +156,24 @@ describe('a rebuild', () => {
     expect(await store.query('select from feed_days where org_id = any($1)', [[gone, cut]])).toHaveLength(2);
   });
 
+  it('serves what it served before, however far its clock is ahead', async () => {
+    const [kept, gone] = [anOrgOf(0), anOrgOf(0)];
+    await append(0, 2, gone);
+    await append(0, 3, kept);
+    await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
+    await connection.withAdmin(async (admin) => {
+      const offsets = await admin.fetchTopicOffsets(topics.log);
+      const end = Number(offsets.find(({ partition }) => partition === 0)?.high);
+      await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: String(end - 3) }] });
+    });
+    const inFortyDays = { now: () => systemClock.now() + 40 * DAY_MS };
+    const report = await rebuild(installation, { ...REQUEST, clock: inFortyDays }, PROGRESS);
+    expect(await seqsOf(gone)).toEqual([1, 2]);
+    expect(await seqsOf(kept)).toEqual([1, 2, 3]);
+    const rows = (await store.query('select from events')).length + (await other.query('select from events')).length;
+    expect(report.compared).toContainEqual({ table: 'events', rows, differing: 0 });
+  });
+
   it('goes on with the work of its own version alone', () => {
     const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
     expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });

@@ -4,7 +4,6 @@ import {
   DayPartitions,
   DeliveryProjection,
   EndpointVersions,
-  expiredBefore,
   ProjectionShadow,
   readPositions,
   type ProjectionName,
@@ -164,6 +163,7 @@ class Rebuild {
   records = 0;
   foreign = 0;
   readonly #folds: readonly ProjectionFold[];
+  readonly #days: DayPartitions;
 
   constructor(
     private readonly installation: Installation,
@@ -174,6 +174,7 @@ class Rebuild {
   ) {
     const { connection, topics, config } = installation;
     const { store } = shadow;
+    this.#days = new DayPartitions(store);
     // Endpoints that failed too often are inactive already. With `--from-empty`, their records may be older than the
     // facts.
     const deliveries = new DeliveryProjection(store, config.autoDisableAfter, request.fromEmpty ? 'disable' : 'leave');
@@ -223,14 +224,15 @@ class Rebuild {
         this.progress.end();
       }
     }
-    await new DayPartitions(this.shadow.store).drop(this.#expiredBefore);
+    await this.#days.prune(this.request.clock.now(), this.installation.config.retentionMs);
   }
 
   /** Keeps what the served feed has within retention and the log has no longer. @returns how many events these are */
   async keepOlder(): Promise<number> {
     const { partitions } = this.installation.config;
     const isOwn = (orgId: OrgId) => this.isOwn(partitionOf(orgId, partitions));
-    return this.shadow.keepOlder({ isOwn, sinceMs: this.#expiredBefore }, (positions) => this.#foldTo(positions));
+    const sinceMs = await this.#prunedBefore();
+    return this.shadow.keepOlder({ isOwn, sinceMs }, (positions) => this.#foldTo(positions));
   }
 
   /** Compares a snapshot of the served tables with the shadow, which is first folded up to the same offsets. */
@@ -240,8 +242,9 @@ class Rebuild {
     return store.snapshot(async (served) => {
       const positions = await readPositions(served, ofProjection);
       await this.#foldTo(positions);
+      const sinceMs = await this.#prunedBefore();
       return this.shadow.store.snapshot((rebuilt) =>
-        compareProjections(served, rebuilt, this.request.projections, this.#expiredBefore),
+        compareProjections(served, rebuilt, this.request.projections, sinceMs),
       );
     });
   }
@@ -259,8 +262,8 @@ class Rebuild {
     return projection === 'feed' ? new Map([...offsets].filter(([partition]) => this.isOwn(partition))) : offsets;
   }
 
-  get #expiredBefore(): number {
-    return expiredBefore(this.request.clock.now(), this.installation.config.retentionMs);
+  async #prunedBefore(): Promise<number> {
+    return this.#days.prunedBefore(this.request.clock.now(), this.installation.config.retentionMs);
   }
 }
 

@@ -3,6 +3,7 @@ import { OperatorError, type Clock, type OrgId, type Position } from '#libs/doma
 import {
   awayReason,
   beginAt,
+  DayPartitions,
   drainFeedWriters,
   FeedCopy,
   FeedLists,
@@ -217,7 +218,9 @@ class FeedMoving {
 
   async #compare(served: FeedServer, orgs: readonly ServedHead[]): Promise<void> {
     const { config } = this.installation;
-    const look = () => this.#copy.compare(served, orgs, this.request.clock.now() - config.retentionMs);
+    const days = new DayPartitions(served.store);
+    const look = async () =>
+      this.#copy.compare(served, orgs, await days.prunedBefore(this.request.clock.now(), config.retentionMs));
     let found = await look();
     // The day of the oldest events may just have been dropped.
     if (found.differences.length > 0) found = await look();

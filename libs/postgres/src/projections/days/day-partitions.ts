@@ -82,17 +82,24 @@ export class DayPartitions {
   }
 
   /**
-   * Drops the tables of days past retention by the clocks of this process and of Postgres. So one that is far ahead for a
-   * moment drops nothing. A day stays for a minute more: a clock that went back over midnight put events into it that
-   * follow those of the next day.
+   * Drops the tables of days past retention, by `prunedBefore`.
    * @param signal ends the work before the next table
    * @returns the names of the dropped tables
    */
   async prune(nowMs: number, retentionMs: number, signal?: AbortSignal): Promise<readonly string[]> {
+    return this.drop(await this.prunedBefore(nowMs, retentionMs), signal);
+  }
+
+  /**
+   * Returns the time before which every whole day is past retention by the clocks of this process and of Postgres, in epoch
+   * milliseconds. So one that is far ahead for a moment lets no day expire. A day stays for a minute more: a clock that went
+   * back over midnight put events into it that follow those of the next day.
+   */
+  async prunedBefore(nowMs: number, retentionMs: number): Promise<number> {
     const [row] = await this.store.query<{ now_ms: string }>(
       'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
     );
-    return this.drop(Math.min(nowMs, Number(row?.now_ms ?? 0)) - retentionMs - CLOCK_BACK_MS, signal);
+    return expiredBefore(Math.min(nowMs, Number(row?.now_ms ?? 0)) - CLOCK_BACK_MS, retentionMs);
   }
 
   /**
