@@ -54,7 +54,7 @@ export async function verifyFeed(
     if (begin === end || at >= end) continue;
     differences.add({ kind: 'behind', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
   }
-  const verification = new FeedVerification(new FeedAudit(store), scope, differences, bounds, projected);
+  const verification = new FeedVerification(installation, scope, differences, bounds, projected);
   progress.begin(
     'log and feed',
     [...bounds.values()].reduce((sum, { begin, end }) => sum + end - begin, 0),
@@ -75,7 +75,10 @@ export async function verifyFeed(
 }
 
 class FeedVerification {
+  readonly #feed: FeedAudit;
   readonly #audits = new Map<number, LogAudit>();
+  /** The offset after the last record of each partition that was read. */
+  readonly #next = new Map<number, number>();
   readonly #partitionOf = new Map<OrgId, number>();
   readonly #expected = new Map<OrgId, Expected>();
   #records = 0;
@@ -85,18 +88,22 @@ class FeedVerification {
   #lastAppendedMs = -Infinity;
 
   constructor(
-    private readonly feed: FeedAudit,
+    private readonly installation: Installation,
     private readonly scope: Scope,
     private readonly differences: Differences,
     bounds: ReadonlyMap<number, PartitionBounds>,
     private readonly projected: Positions,
   ) {
+    this.#feed = new FeedAudit(installation.store);
     for (const [partition, { begin }] of bounds) {
+      this.#next.set(partition, begin);
       this.#audits.set(partition, new LogAudit({ isWhole: begin === 0, from: scope.from }));
     }
   }
 
   async add({ partition, records }: RecordBatch): Promise<void> {
+    await this.#passRemoved(partition, records[0]?.offset ?? 0);
+    this.#next.set(partition, (records.at(-1)?.offset ?? 0) + 1);
     const fresh: LoggedEvent[] = [];
     const repeats: LoggedEvent[] = [];
     for (const record of records) {
@@ -114,20 +121,31 @@ class FeedVerification {
       else (isRepeat ? repeats : fresh).push(event);
     }
     await this.#compare(fresh);
-    for (const { orgId, seq } of await this.feed.otherBytes(repeats)) {
+    for (const { orgId, seq } of await this.#feed.otherBytes(repeats)) {
       this.differences.add({ kind: 'repeat_differs', org_id: orgId, seq, place: `partition ${partition}` });
     }
   }
 
   async finish(): Promise<FeedVerdict> {
-    const expected = [...this.#expected.values()];
-    for (let from = 0; from < expected.length; from += ORGS_AT_ONCE) {
-      await this.#count(expected.slice(from, from + ORGS_AT_ONCE));
-    }
+    await this.#count([...this.#expected.values()]);
     if (this.scope.orgId === null) await this.#lookForOthers();
     const orgs = [...this.#audits.values()].flatMap((audit) => audit.orgs);
     const [records, foreign] = [this.#records, this.#foreign];
     return { records, foreign, compared: this.#compared, pruned: this.#pruned, orgs };
+  }
+
+  /** Begins again after records that retention has removed before they were read: they are no gap. */
+  async #passRemoved(partition: number, offset: number): Promise<void> {
+    const next = this.#next.get(partition) ?? 0;
+    if (offset <= next) return;
+    const { connection, topics } = this.installation;
+    const bounds = await new LogPositions(connection).bounds(topics.log);
+    // Otherwise the offsets between are those of aborted records, and of markers of transactions.
+    if ((bounds.get(partition)?.begin ?? 0) <= next) return;
+    this.#audits.get(partition)?.beginAgain();
+    const before = [...this.#expected.values()].filter(({ orgId }) => this.#partitionOf.get(orgId) === partition);
+    await this.#count(before);
+    for (const { orgId } of before) this.#expected.delete(orgId);
   }
 
   #read(record: StoredRecord): LoggedEvent | undefined {
@@ -173,7 +191,7 @@ class FeedVerification {
       org.lastSeq = seq;
       org.rows++;
     }
-    for (const { event, columns } of await this.feed.mismatches(events)) {
+    for (const { event, columns } of await this.#feed.mismatches(events)) {
       if (event.appendedAtMs < this.scope.sinceMs) continue;
       this.differences.add({ kind: 'feed', org_id: event.orgId, seq: event.seq, columns });
       const org = this.#expected.get(event.orgId);
@@ -182,7 +200,13 @@ class FeedVerification {
   }
 
   async #count(expected: readonly Expected[]): Promise<void> {
-    for (const { orgId, rows, head } of await this.feed.spans(expected, this.scope.sinceMs)) {
+    for (let from = 0; from < expected.length; from += ORGS_AT_ONCE) {
+      await this.#countSome(expected.slice(from, from + ORGS_AT_ONCE));
+    }
+  }
+
+  async #countSome(expected: readonly Expected[]): Promise<void> {
+    for (const { orgId, rows, head } of await this.#feed.spans(expected, this.scope.sinceMs)) {
       const org = this.#expected.get(orgId);
       if (org === undefined) continue;
       if (rows > org.rows) this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: rows - org.rows });
@@ -197,10 +221,10 @@ class FeedVerification {
     // If the log is empty, the feed must be empty, too.
     const untilMs = Number.isFinite(this.#lastAppendedMs) ? this.#lastAppendedMs : Infinity;
     for (let after: OrgId | null = null; ;) {
-      const orgs = await this.feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs, untilMs);
+      const orgs = await this.#feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs, untilMs);
       for (const orgId of orgs) {
         if (this.#partitionOf.has(orgId)) continue;
-        const [span] = await this.feed.spans(
+        const [span] = await this.#feed.spans(
           [{ orgId, firstSeq: SEQ_NONE, lastSeq: Number.MAX_SAFE_INTEGER as Seq }],
           this.scope.sinceMs,
         );

@@ -73,6 +73,21 @@ describe('the audit of a log', () => {
     });
   });
 
+  it('begins again after records that retention removed, and knows what came before them', () => {
+    const audit = new LogAudit({ isWhole: true, from: 0 as Seq });
+    const add = (orgId: OrgId, seq: number, id = `evt_${seq}`) =>
+      audit.add({ orgId, seq: seq as Seq, id: id as EventId });
+    for (const seq of [1, 2, 4]) add(ORG!, seq);
+    audit.beginAgain();
+    expect(add(ORG!, 4)).toEqual({ kind: 'repeat' });
+    expect(add(ORG!, 7)).toEqual({ kind: 'next' });
+    expect(add(OTHER!, 5)).toEqual({ kind: 'next' });
+    expect(add(ORG!, 9)).toEqual({ kind: 'gap', expected: 8 });
+    expect(add(OTHER!, 7)).toEqual({ kind: 'gap', expected: 6 });
+    expect(add(ORG!, 10, 'evt_1')).toEqual({ kind: 'repeated_id' });
+    expect(audit.orgs[0]).toMatchObject({ firstSeq: 7, lastSeq: 10, gaps: 2, missing: 1, repeats: 1 });
+  });
+
   it('begins at the given seq, and knows what came before it', () => {
     const { kinds, orgs } = audited(
       [

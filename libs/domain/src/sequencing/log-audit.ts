@@ -44,17 +44,29 @@ export class LogAudit {
   readonly #lastSeen = new Map<OrgId, Seq>();
   readonly #orgs = new Map<OrgId, { -readonly [Figure in keyof OrgAudit]: OrgAudit[Figure] }>();
   readonly #ids = new Fingerprints();
+  /** The orgs that may go on at any later seq. */
+  readonly #cut = new Set<OrgId>();
+  #isWhole: boolean;
 
-  constructor(private readonly options: LogAuditOptions) {}
+  constructor(private readonly options: LogAuditOptions) {
+    this.#isWhole = options.isWhole;
+  }
 
   /** The figures of each org, without records before `from`. */
   get orgs(): readonly OrgAudit[] {
     return [...this.#orgs.values()];
   }
 
+  /** Retention has removed records before the next one. They are no gap. */
+  beginAgain(): void {
+    this.#isWhole = false;
+    for (const orgId of this.#lastSeen.keys()) this.#cut.add(orgId);
+  }
+
   add({ orgId, seq, id }: SequencedRecord): LogFinding {
     const expected = this.#expected(orgId, seq);
     const isRepeat = seq < expected;
+    const isCut = !isRepeat && this.#cut.delete(orgId);
     if (!isRepeat) this.#lastSeen.set(orgId, seq);
     const isNewId = isRepeat || this.#ids.add(`${orgId}/${id}`);
     if (seq < this.options.from) return { kind: 'before' };
@@ -64,6 +76,7 @@ export class LogAudit {
       return { kind: 'repeat' };
     }
     org.lastSeq = seq;
+    if (isCut) [org.firstSeq, org.missing] = [seq, 0];
     if (seq > expected) {
       org.gaps++;
       org.missing += seq - expected;
@@ -75,8 +88,8 @@ export class LogAudit {
 
   #expected(orgId: OrgId, seq: Seq): Seq {
     const last = this.#lastSeen.get(orgId);
-    if (last !== undefined) return nextSeq(last);
-    return this.options.isWhole ? nextSeq(SEQ_NONE) : seq;
+    if (last === undefined) return this.#isWhole ? nextSeq(SEQ_NONE) : seq;
+    return seq > last && this.#cut.has(orgId) ? seq : nextSeq(last);
   }
 
   #org(orgId: OrgId, seq: Seq) {

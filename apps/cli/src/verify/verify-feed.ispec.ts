@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import type { Producer } from 'kafkajs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { SEQ_NONE, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
+import {
+  KafkaConnection,
+  LogPositions,
+  logRecord,
+  readLogRecords,
+  streamPartitions,
+  topicNames,
+  type TopicNames,
+} from '#libs/kafka-log';
+import { FeedAudit, FeedProjection, projectedUpTo, type Store } from '#libs/postgres';
+import { createLogger, type Config } from '#libs/runtime';
+import { anOrgId } from '../../../../test/support/ids.js';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../../test/support/sequence.js';
+import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
+import { makeTopics } from '../../../../test/support/topics.js';
+import { Differences } from './difference.js';
+import { verifyFeed } from './verify-feed.js';
+
+const NO_PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
+const SCOPE = { orgId: null, from: SEQ_NONE, sinceMs: 0, patienceMs: 0 };
+const SMALL = Buffer.from('{}');
+/** A fetch has room for two of them. */
+const LARGE = Buffer.from(`{"text":"${'x'.repeat(3 * 1024 * 1024)}"}`);
+
+let connection: KafkaConnection;
+let producer: Producer;
+let database: TestDatabase;
+let store: Store;
+let topics: TopicNames;
+
+beforeAll(async () => {
+  connection = new KafkaConnection({
+    brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
+    clientId: 'test',
+    logger: createLogger('silent', 'test'),
+    partitions: 2,
+  });
+  producer = connection.kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+});
+
+afterAll(async () => {
+  await producer.disconnect();
+});
+
+beforeEach(async () => {
+  topics = topicNames(`t${randomBytes(4).toString('hex')}`, []);
+  const plan = { partitions: 2, retentionMs: -1, compacted: false, appendTime: false };
+  await makeTopics(connection, [{ topic: topics.log, ...plan }]);
+  database = await createTestDatabase(migrateTestDatabase);
+  store = aStore(database.url);
+  await store.open(() => undefined);
+});
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await store.close();
+  await database.drop();
+});
+
+/** Appends events of an org to a partition of the log, one after the other. */
+async function append(partition: number, orgId: OrgId, seqs: readonly number[], envelope = SMALL) {
+  for (const seq of seqs) {
+    const { value, headers } = logRecord(
+      {
+        orgId,
+        seq: seq as Seq,
+        id: `evt_${String(seq).padStart(26, '0')}` as EventId,
+        event: 'ticket.created',
+        widgetId: null,
+        targetEndpoint: null,
+        traceparent: null,
+        envelope,
+      },
+      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now() },
+    );
+    await producer.send({
+      topic: topics.log,
+      messages: [{ partition, key: orgId, value, headers: { ...headers } }],
+    });
+  }
+}
+
+/** Projects what the feed does not have yet. */
+async function project(): Promise<void> {
+  const projection = new FeedProjection(store);
+  const reached = await projectedUpTo(store, 'feed', topics.log);
+  const stretches = [0, 1].map((partition) => ({ topic: topics.log, partition, from: reached.get(partition) ?? 0 }));
+  // A broker that has just started may still be loading what it knows of groups.
+  await eventually(() =>
+    streamPartitions(connection, stretches, async ({ topic, partition, records }) => {
+      const [firstOffset, nextOffset] = [records[0]!.offset, records.at(-1)!.offset + 1];
+      const stretch = { projection: 'feed', topic, partition, firstOffset, nextOffset } as const;
+      await projection.apply(stretch, readLogRecords(records));
+    }),
+  );
+}
+
+/** Removes the first records of partition 0, as retention does. */
+async function removeBefore(offset: number): Promise<void> {
+  await connection.withAdmin(async (admin) => {
+    // kafkajs has to know the topic.
+    await admin.fetchTopicOffsets(topics.log);
+    await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: String(offset) }] });
+  });
+}
+
+async function verified() {
+  const differences = new Differences();
+  const installation = { connection, topics, store, config: { partitions: 2 } as Config };
+  const verdict = await verifyFeed(installation, SCOPE, differences, NO_PROGRESS);
+  return { ...verdict, differences: differences.first };
+}
+
+describe('records that retention removes while the log is read', () => {
+  const orgId = anOrgId();
+
+  it('are no gap, and what follows them is still checked', async () => {
+    await append(0, orgId, [1, 2, 3, 4, 5], LARGE);
+    await append(0, orgId, [6, 8]);
+    await project();
+    const compare = jest.spyOn(FeedAudit.prototype, 'mismatches');
+    compare.mockImplementationOnce(async function (this: FeedAudit, events) {
+      await removeBefore(4);
+      return this.mismatches(events);
+    });
+    const { differences, orgs, compared } = await verified();
+    expect(compared).toBeLessThan(7);
+    expect(differences).toEqual([{ kind: 'gap', org_id: orgId, expected: 7, seq: 8, place: `${topics.log}/0/6` }]);
+    expect(orgs).toMatchObject([{ orgId, firstSeq: 5, lastSeq: 8, gaps: 1, missing: 1 }]);
+  });
+
+  it('are no gap before the first record that is read', async () => {
+    await append(0, orgId, oneTo(5));
+    await project();
+    jest.spyOn(LogPositions.prototype, 'bounds').mockImplementationOnce(async function (this: LogPositions, topic) {
+      const bounds = await this.bounds(topic);
+      await removeBefore(2);
+      return bounds;
+    });
+    const { differences, orgs } = await verified();
+    expect(differences).toEqual([]);
+    expect(orgs).toMatchObject([{ orgId, firstSeq: 3, lastSeq: 5, gaps: 0 }]);
+  });
+});
