@@ -65,7 +65,7 @@ afterEach(async () => {
 });
 
 /** Appends events of an org to a partition of the log, one after the other. */
-async function append(partition: number, orgId: OrgId, seqs: readonly number[], envelope = SMALL) {
+async function append(partition: number, orgId: OrgId, seqs: readonly number[], envelope = SMALL, atMs?: number) {
   for (const seq of seqs) {
     const { value, headers } = logRecord(
       {
@@ -80,9 +80,10 @@ async function append(partition: number, orgId: OrgId, seqs: readonly number[], 
       },
       { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now() },
     );
+    const timestamp = String(atMs ?? systemClock.now());
     await producer.send({
       topic: topics.log,
-      messages: [{ partition, key: orgId, value, headers: { ...headers } }],
+      messages: [{ partition, key: orgId, value, headers: { ...headers }, timestamp }],
     });
   }
 }
@@ -147,5 +148,50 @@ describe('records that retention removes while the log is read', () => {
     const { differences, orgs } = await verified();
     expect(differences).toEqual([]);
     expect(orgs).toMatchObject([{ orgId, firstSeq: 3, lastSeq: 5, gaps: 0 }]);
+  });
+});
+
+describe('an org without a record in the log that was read', () => {
+  const [known, fresh, lost] = [anOrgId(), anOrgId(), anOrgId()];
+
+  /** Runs `act` when the log has been read, and before the feed is looked at for other orgs. */
+  function onceRead(act: () => Promise<void>): void {
+    jest.spyOn(FeedAudit.prototype, 'orgs').mockImplementationOnce(async function (this: FeedAudit, ...wanted) {
+      await act();
+      return this.orgs(...wanted);
+    });
+  }
+
+  it('is new, even if its first event is older than the last one that was read', async () => {
+    await append(0, known, [1, 2]);
+    await project();
+    onceRead(async () => {
+      await append(1, fresh, [1], SMALL, systemClock.now() - 60_000);
+      await project();
+    });
+    expect((await verified()).differences).toEqual([]);
+  });
+
+  it('is new, too, in a log that was empty', async () => {
+    onceRead(async () => {
+      await append(1, fresh, [1]);
+      await project();
+    });
+    expect((await verified()).differences).toEqual([]);
+  });
+
+  it('has events that the log lacks, if none came since', async () => {
+    await append(0, known, [1, 2]);
+    await project();
+    await store.query(
+      `with lost as (
+         insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+         select $1, seq, event_id, event_type, widget_id, appended_at, envelope from events
+       ), head as (insert into org_heads (org_id, last_seq) values ($1, 2))
+       select 1`,
+      [lost],
+    );
+    onceRead(() => append(1, fresh, [1]));
+    expect((await verified()).differences).toEqual([{ kind: 'feed_has_more', org_id: lost, rows: 2 }]);
   });
 });

@@ -5,6 +5,7 @@ import {
   isForeign,
   LogPositions,
   readLogRecord,
+  readPartitions,
   streamPartitions,
   type PartitionBounds,
   type Positions,
@@ -85,13 +86,12 @@ class FeedVerification {
   #foreign = 0;
   #compared = 0;
   #pruned = 0;
-  #lastAppendedMs = -Infinity;
 
   constructor(
     private readonly installation: Installation,
     private readonly scope: Scope,
     private readonly differences: Differences,
-    bounds: ReadonlyMap<number, PartitionBounds>,
+    private readonly bounds: ReadonlyMap<number, PartitionBounds>,
     private readonly projected: Positions,
   ) {
     this.#feed = new FeedAudit(installation.store);
@@ -107,7 +107,6 @@ class FeedVerification {
     const fresh: LoggedEvent[] = [];
     const repeats: LoggedEvent[] = [];
     for (const record of records) {
-      this.#lastAppendedMs = Math.max(this.#lastAppendedMs, record.timestampMs);
       if (isForeign(record)) {
         this.#foreign++;
         continue;
@@ -216,23 +215,38 @@ class FeedVerification {
     }
   }
 
-  /** Finds orgs that have events in the feed, but none in the log up to its last record. */
+  /** Finds orgs that have events in the feed, but none in the log. */
   async #lookForOthers(): Promise<void> {
-    // If the log is empty, the feed must be empty, too.
-    const untilMs = Number.isFinite(this.#lastAppendedMs) ? this.#lastAppendedMs : Infinity;
+    const others: OrgId[] = [];
     for (let after: OrgId | null = null; ;) {
-      const orgs = await this.#feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs, untilMs);
-      for (const orgId of orgs) {
-        if (this.#partitionOf.has(orgId)) continue;
-        const [span] = await this.#feed.spans(
-          [{ orgId, firstSeq: SEQ_NONE, lastSeq: Number.MAX_SAFE_INTEGER as Seq }],
-          this.scope.sinceMs,
-        );
-        this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: span?.rows ?? 0 });
-      }
+      const orgs = await this.#feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs);
+      others.push(...orgs.filter((orgId) => !this.#partitionOf.has(orgId)));
       after = orgs.at(-1) ?? null;
-      if (after === null || orgs.length < ORGS_AT_ONCE) return;
+      if (after === null || orgs.length < ORGS_AT_ONCE) break;
     }
+    if (others.length === 0) return;
+    // The feed was looked at before, so what it has of the log is there to be read.
+    const later = await this.#laterOrgs();
+    for (const orgId of others) {
+      if (later.has(orgId)) continue;
+      const [span] = await this.#feed.spans(
+        [{ orgId, firstSeq: SEQ_NONE, lastSeq: Number.MAX_SAFE_INTEGER as Seq }],
+        this.scope.sinceMs,
+      );
+      this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: span?.rows ?? 0 });
+    }
+  }
+
+  /** Returns the orgs of the records after the ends that were verified, up to the present ones. */
+  async #laterOrgs(): Promise<ReadonlySet<OrgId>> {
+    const { connection, topics } = this.installation;
+    const stretches = [...this.bounds].map(([partition, { end }]) => ({ topic: topics.log, partition, from: end }));
+    const orgs = new Set<OrgId>();
+    await readPartitions(connection, stretches, (record) => {
+      const event = isForeign(record) ? undefined : this.#read(record);
+      if (event !== undefined) orgs.add(event.orgId);
+    });
+    return orgs;
   }
 }
 

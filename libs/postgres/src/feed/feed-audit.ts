@@ -166,16 +166,11 @@ export class FeedAudit {
     }));
   }
 
-  /**
-   * Returns up to `limit` orgs after `after`, by id, with events in the feed from that time.
-   * @param untilMs epoch milliseconds, included
-   */
-  async orgs(after: OrgId | null, limit: number, sinceMs: number, untilMs: number): Promise<readonly OrgId[]> {
+  /** Returns up to `limit` orgs after `after`, by id, with events in the feed from that time. */
+  async orgs(after: OrgId | null, limit: number, sinceMs: number): Promise<readonly OrgId[]> {
     await this.store.feed.settled();
     const found = await Promise.all(
-      this.store.feed.all.map(({ place }) =>
-        this.#orgs(this.store.feed.ofPartition(place), [after, limit, sinceMs, untilMs]),
-      ),
+      this.store.feed.all.map(({ place }) => this.#orgs(this.store.feed.ofPartition(place), [after, limit, sinceMs])),
     );
     // Ids are lower case hexadecimal digits, so texts have the order of uuids.
     return found.flat().toSorted().slice(0, limit);
@@ -185,9 +180,7 @@ export class FeedAudit {
     const rows = await store.query<{ org_id: OrgId }>(
       `select h.org_id from org_heads h
        where ($1::uuid is null or h.org_id > $1) and exists (
-         select from events e
-         where e.org_id = h.org_id and e.appended_at >= to_timestamp($3 / 1000.0)
-           and e.appended_at <= to_timestamp($4 / 1000.0)
+         select from events e where e.org_id = h.org_id and e.appended_at >= to_timestamp($3 / 1000.0)
        )
        order by h.org_id limit $2`,
       parameters,
