@@ -106,6 +106,9 @@ describe('the feed over days', () => {
     const nowMs = whenServedFrom(24);
     await new DayPartitions(store).prune(nowMs, RETENTION_DAYS * DAY_MS);
     expect(await read(0, nowMs)).toEqual({ seqs: [1, 2, 3], oldest: 1, next: null });
+    const backwards = { since: 0 as Seq, limit: 10, isDescending: true, events: ['ticket.created', 'lead.created'] };
+    const { items } = await reader.page(orgId, backwards, nowMs);
+    expect(items.map(({ seq }) => Number(seq))).toEqual([3, 2, 1]);
     expect(await read(0, whenServedFrom(24.0015))).toEqual({ seqs: [3], oldest: 3, next: null });
   });
 
