@@ -78,18 +78,20 @@ describe('the pace of an endpoint', () => {
 
   it.concurrent('is as before once its limits are removed', async () => {
     const to = await suite.aSubscriber({ max_per_second: 1 });
+    // Of each event once: a dispatcher that joins or leaves beside this may make others repeat attempts.
+    const pushed = () => new Set(to.receiver.received.map(({ headers }) => headers['webhook-id']));
     // With the limit, they would take longer than the test waits.
     await to.operator.emit(...eventsOf(200));
     await eventually(() => {
-      expect(to.receiver.received.length).toBeGreaterThan(1);
+      expect(pushed().size).toBeGreaterThan(1);
     });
     expect(await to.operator.change(to.endpoint.id, { max_per_second: null })).toMatchObject({ max_per_second: null });
     await eventually(() => {
-      expect(to.receiver.received).toHaveLength(200);
+      expect(pushed().size).toBe(200);
     });
     await to.operator.emit(...eventsOf(1));
     await eventually(() => {
-      expect(to.receiver.received).toHaveLength(201);
+      expect(pushed().size).toBe(201);
     });
   });
 
