@@ -27,7 +27,7 @@ beforeEach(() => {
       if (aborted) return Promise.resolve(FeedPage.empty({ oldestSeq: query.since, headSeq: query.since }));
       asked.push(query);
       const count = Math.max(0, head - query.since);
-      return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, envelopes: '', marks: () => [] }));
+      return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, pieces: [], bytes: 0, marks: () => [] }));
     },
     bounds: () => {
       boundsRead++;
@@ -132,7 +132,7 @@ describe('a reader that follows the feed', () => {
     const read = ({ since }: FeedQuery) => {
       const nextSeq = (since + 1) as Seq;
       const bounds = { oldestSeq: 1 as Seq, headSeq: head as Seq };
-      return Promise.resolve(new FeedPage({ ...bounds, count: 1, nextSeq, envelopes: '', marks: () => [] }));
+      return Promise.resolve(new FeedPage({ ...bounds, count: 1, nextSeq, pieces: [], bytes: 0, marks: () => [] }));
     };
     const { signal } = new AbortController();
     let pages = 0;
@@ -164,7 +164,7 @@ describe('a reader that follows the feed', () => {
     const read = () => {
       const bounds = { oldestSeq: 1 as Seq, headSeq: 100 as Seq };
       return Promise.resolve(
-        new FeedPage({ ...bounds, count: 50, nextSeq: 50 as Seq, envelopes: '', marks: () => [] }),
+        new FeedPage({ ...bounds, count: 50, nextSeq: 50 as Seq, pieces: [], bytes: 0, marks: () => [] }),
       );
     };
     const { signal } = new AbortController();

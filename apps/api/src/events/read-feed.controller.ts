@@ -52,7 +52,7 @@ export class ReadFeedController {
     @Query() parameters: unknown,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string | StreamableFile> {
+  ): Promise<Buffer | StreamableFile> {
     const { query, hasSince, waitSeconds } = await this.#fromCursor(orgId, parseFeedQuery(parameters));
     reply.header('vary', 'accept');
     if (acceptsStream(request.headers.accept)) {

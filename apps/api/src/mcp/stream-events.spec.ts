@@ -28,7 +28,8 @@ function aPage(seqs: readonly number[], oldestSeq: number, headSeq: number): Str
   const page = new FeedPage({
     ...bounds,
     count: seqs.length,
-    envelopes: envelopes.join('\x1e'),
+    pieces: envelopes,
+    bytes: envelopes.join('').length,
     marks: () => seqs.map((seq) => ({ seq: seq as Seq, event: 'ticket.created' })),
   });
   const release = () => {

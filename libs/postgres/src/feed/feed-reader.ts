@@ -46,22 +46,35 @@ export function eventKey(orgId: OrgId, id: EventId): EventKey {
   return `${orgId}/${id}`;
 }
 
-/**
- * A row with the bounds of the feed and the page. On an empty page, its columns are null except `found` and `served`.
- */
+/** A row with the bounds of the feed and a piece of the page. A page without events has one, of null columns. */
 interface FeedPageRow {
   readonly head: string | null;
   readonly oldest: string | null;
-  readonly found: number;
-  readonly served: number;
+  readonly found: number | null;
+  readonly served: number | null;
   readonly last: string | null;
+  readonly bytes: number | null;
   readonly envelopes: string | null;
   readonly seqs: string | null;
   readonly types: string | null;
 }
 
+/** What a statement found for a page. */
+interface FoundPage extends Pick<FeedPageRow, 'head' | 'oldest' | 'last'> {
+  readonly found: number;
+  readonly served: number;
+  /** The rows with events that are served, in the order of the page. */
+  readonly rows: readonly FeedPageRow[];
+}
+
 /** The largest size of a page, bytes, so that it fits into memory. A page that ends early continues at `next_seq`. */
 const PAGE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * The size of a piece of a page, bytes; a larger event comes alone. A row of megabytes costs the driver four times its size
+ * while it comes, and Postgres fresh memory for each page.
+ */
+const PIECE_BYTES = 48 * 1024;
 
 const DAY_MS = 86_400_000;
 
@@ -103,7 +116,7 @@ const BOUNDS = `
   select (select last_seq from org_heads where org_id = $1) as head, (${oldestSql('$3::bigint', '$2')}) as oldest`;
 
 /**
- * One statement, so that the page and the bounds are of the same moment. One row, because sending a thousand costs more
+ * One statement, so that the page and the bounds are of the same moment. Few rows, because sending a thousand costs more
  * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
  * text. It begins with the oldest seq and leaves nothing out after it: an event whose time is past retention can follow if
  * a broker's clock went back. No event of a seq is of a day before the first one with that seq or a larger one.
@@ -127,16 +140,20 @@ function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', orde
         (${oldestSql('$6::bigint', '$3')}) as oldest
     )
     select bounds.head, bounds.oldest, page.*
-    from bounds cross join (
+    from bounds left join (
       select
+        piece,
         count(*)::int as found,
         (count(*) filter (where is_served))::int as served,
+        (sum(octet_length(envelope)) filter (where is_served))::int as bytes,
         ${order === 'asc' ? 'max' : 'min'}(seq) filter (where is_served) as last,
         convert_from(string_agg(envelope, '\\x1e' order by seq ${order}) filter (where is_served), 'UTF8') as envelopes,
         string_agg(seq::text, ' ' order by seq ${order}) filter (where is_served) as seqs,
         string_agg(event_type, ' ' order by seq ${order}) filter (where is_served) as types
       from (
-        select seq, event_type, envelope, place <= $4 and (place = 1 or weight <= $5) as is_served
+        select
+          seq, event_type, envelope, place <= $4 and (place = 1 or weight <= $5) as is_served,
+          weight / ${PIECE_BYTES} as piece
         from (
           select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
           from (
@@ -145,7 +162,9 @@ function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', orde
           window w as (order by seq ${order} rows unbounded preceding)
         ) weighed
       ) marked
-    ) page`;
+      group by piece
+    ) page on true
+    order by page.piece`;
 }
 
 /**
@@ -195,9 +214,29 @@ const LEAST_SEQ = `
   )
   select max(least) as seq from search`;
 
-function marksOf({ seqs, types }: FeedPageRow): readonly Pick<FeedItem, 'seq' | 'event'>[] {
-  const events = types?.split(' ') ?? [];
-  return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
+function together(rows: readonly FeedPageRow[]): FoundPage {
+  const [first] = rows;
+  if (first === undefined) throw new Error('a page without a row');
+  const withEvents = rows.filter(({ served }) => (served ?? 0) > 0);
+  return {
+    head: first.head,
+    oldest: first.oldest,
+    last: withEvents.at(-1)?.last ?? null,
+    found: sumOf(rows, 'found'),
+    served: sumOf(rows, 'served'),
+    rows: withEvents,
+  };
+}
+
+function sumOf(rows: readonly FeedPageRow[], column: 'found' | 'served' | 'bytes'): number {
+  return rows.reduce((sum, row) => sum + (row[column] ?? 0), 0);
+}
+
+function marksOf(rows: readonly FeedPageRow[]): readonly Pick<FeedItem, 'seq' | 'event'>[] {
+  return rows.flatMap(({ seqs, types }) => {
+    const events = types?.split(' ') ?? [];
+    return seqs?.split(' ').map((seq, index) => ({ seq: seqFromText(seq), event: events[index] ?? '' })) ?? [];
+  });
 }
 
 /** Returns the oldest seq. If everything was pruned, it is that of the next event. */
@@ -212,7 +251,7 @@ function nextOf(last: Seq, isDescending: boolean): Seq {
 }
 
 /** Reads a page from a database. */
-type PageRead = (store: Store) => Promise<readonly FeedPageRow[]>;
+type PageRead = (store: Store) => Promise<FoundPage>;
 
 /**
  * Returns the last seq that the page can need; infinity if it may need the newest events. It has one event more than
@@ -225,7 +264,7 @@ function pageEnd({ since, until, limit, events = [], widgetId, isDescending = fa
 }
 
 /** Whether events that the database does not have yet cannot change the page, nor which event is the oldest. */
-function isFinal(row: FeedPageRow, { until, isDescending = false }: FeedQuery): boolean {
+function isFinal(row: FoundPage, { until, isDescending = false }: FeedQuery): boolean {
   if (row.oldest === null) return false;
   const isFull = row.last !== null && row.found > row.served;
   return (isFull && !isDescending) || (until !== undefined && until <= Number(row.head));
@@ -270,20 +309,21 @@ export class FeedReader {
     ];
     const name = `feed-page-${parts.join('-')}`;
     const sql = pageSql(filters.join(' '), types, order);
-    const read: PageRead = (store) => store.preparedForOrg<FeedPageRow>(orgId, name, sql, parameters);
+    const read: PageRead = async (store) => together(await store.preparedForOrg(orgId, name, sql, parameters));
     const primary = await this.store.feed.of(orgId);
-    const row = (await this.#fromReplica(orgId, query, least.seq, nowMs, read)) ?? (await read(primary))[0];
-    if (row === undefined) throw new Error('an aggregate without a row');
-    const headSeq = seqFromText(row.head ?? '0');
+    const page = (await this.#fromReplica(orgId, query, least.seq, nowMs, read)) ?? (await read(primary));
+    const { rows, found, served, last, oldest } = page;
+    const headSeq = seqFromText(page.head ?? '0');
     this.#noteHead(orgId, headSeq);
-    this.#remember(orgId, least, row.oldest, headSeq);
+    this.#remember(orgId, least, oldest, headSeq);
     return new FeedPage({
-      count: row.served,
-      nextSeq: row.last !== null && row.found > row.served ? nextOf(seqFromText(row.last), isDescending) : null,
-      oldestSeq: oldestOf(row.oldest, headSeq),
+      count: served,
+      nextSeq: last !== null && found > served ? nextOf(seqFromText(last), isDescending) : null,
+      oldestSeq: oldestOf(oldest, headSeq),
       headSeq,
-      envelopes: row.envelopes ?? '',
-      marks: () => marksOf(row),
+      pieces: rows.map(({ envelopes }) => envelopes ?? ''),
+      bytes: sumOf(rows, 'bytes'),
+      marks: () => marksOf(rows),
     });
   }
 
@@ -298,21 +338,17 @@ export class FeedReader {
     least: Seq,
     nowMs: number,
     read: PageRead,
-  ): Promise<FeedPageRow | undefined> {
+  ): Promise<FoundPage | undefined> {
     const { feed, replicas } = this.store;
     if (replicas.all.length === 0 || pageEnd(query, least) > (this.#heads.get(orgId) ?? SEQ_NONE)) return undefined;
     const replica = replicas.of(feed.placeOf(orgId), nowMs);
     if (replica === undefined) return undefined;
-    const [row, head] = await Promise.all([
-      replicas.read(
-        replica,
-        async (store) => (await read(store))[0],
-        (found) => found !== undefined && isFinal(found, query),
-      ),
+    const [page, head] = await Promise.all([
+      replicas.read(replica, read, (found) => isFinal(found, query)),
       feed.head(orgId),
     ]);
     // The replica may have got events after the primary was asked.
-    return row ? { ...row, head: String(Math.max(Number(head), Number(row.head))) } : undefined;
+    return page ? { ...page, head: String(Math.max(Number(head), Number(page.head))) } : undefined;
   }
 
   /** Remembers the head of the org: it says which pages have older events only. */

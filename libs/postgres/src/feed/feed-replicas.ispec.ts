@@ -121,8 +121,8 @@ function readerOf(one: Store): FeedReader {
 
 async function pageOf(reader: FeedReader, query: Partial<FeedQuery>) {
   const page = await reader.page(orgId, { since: 0 as Seq, limit: 10, ...query }, Date.now());
-  const { elements, nextSeq, oldestSeq, headSeq, items } = page;
-  return { elements, nextSeq, oldestSeq, headSeq, items };
+  const { nextSeq, oldestSeq, headSeq, items } = page;
+  return { nextSeq, oldestSeq, headSeq, items };
 }
 
 /** Returns a reader that knows the head of the org. */
@@ -225,7 +225,7 @@ describe('pages from a replica', () => {
       const query = { since: 0 as Seq, until: 15 as Seq };
       const reader = await aReader();
       serveNow();
-      expect(await pageOf(reader, query)).toMatchObject({ elements: '', oldestSeq: 21, headSeq: 30 });
+      expect(await pageOf(reader, query)).toMatchObject({ items: [], oldestSeq: 21, headSeq: 30 });
       expect(reads).toEqual(['behind']);
     } finally {
       await standby.pauseReplay(false);

@@ -24,7 +24,8 @@ function aPage(kib = 90, nextSeq: Seq | null = null): FeedPage {
     nextSeq,
     oldestSeq: 1 as Seq,
     headSeq: 1 as Seq,
-    envelopes: 'x'.repeat(kib * KIB),
+    pieces: ['x'.repeat(kib * KIB)],
+    bytes: kib * KIB,
     marks: () => [{ seq: 1 as Seq, event: 'ticket.created' }],
   });
 }

@@ -60,18 +60,19 @@ export class ReadEventsTool {
         ...(widgetId === undefined ? {} : { widgetId }),
       };
       const page = await this.reads.page(orgId, query, signal);
-      const { elements, nextSeq } = subject === undefined ? page : this.#about(subject, page, limit);
+      const { items, nextSeq } = subject === undefined ? page : this.#about(subject, page, limit);
       const bounds = { next_seq: nextSeq, oldest_seq: page.oldestSeq, head_seq: page.headSeq };
-      return untrusted(`{"events":[${elements}],${JSON.stringify(bounds).slice(1)}`);
+      const events = items.map(({ envelope }) => envelope).join(',');
+      return untrusted(`{"events":[${events}],${JSON.stringify(bounds).slice(1)}`);
     },
   });
 
   /** Returns the events of the page that are about the subject. */
-  #about(subject: string, { items, nextSeq }: FeedPage, limit: number): Pick<FeedPage, 'elements' | 'nextSeq'> {
+  #about(subject: string, { items, nextSeq }: FeedPage, limit: number): Pick<FeedPage, 'items' | 'nextSeq'> {
     const found = items.filter((item) => this.#isAbout(item, subject));
     const shown = found.slice(0, limit);
     return {
-      elements: shown.map(({ envelope }) => envelope).join(','),
+      items: shown,
       nextSeq: found.length > shown.length ? (shown.at(-1)?.seq ?? null) : nextSeq,
     };
   }
