@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrgId, Seq } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
+import { aFeedPage } from '../../../../test/support/feed-page.js';
 import { FeedFollower } from './feed-follower.js';
 import type { FeedHeads } from './feed-heads.js';
 import { HeadWatch, OrgHead } from './head-watch.js';
@@ -9,6 +10,10 @@ import type { SharedReads } from './shared-reads.js';
 const ORG = 'org' as OrgId;
 const clock = { now: () => performance.now() };
 const inForce = () => Promise.resolve(true);
+
+function emptyOnes(count: number): readonly string[] {
+  return Array.from({ length: Math.max(0, count) }, () => '{}');
+}
 
 let head: number;
 let asked: FeedQuery[];
@@ -26,8 +31,7 @@ beforeEach(() => {
     page: (_org: OrgId, query: FeedQuery, { aborted }: AbortSignal) => {
       if (aborted) return Promise.resolve(FeedPage.empty({ oldestSeq: query.since, headSeq: query.since }));
       asked.push(query);
-      const count = Math.max(0, head - query.since);
-      return Promise.resolve(new FeedPage({ ...bounds(), count, nextSeq: null, pieces: [], bytes: 0, marks: () => [] }));
+      return Promise.resolve(aFeedPage({ ...bounds(), envelopes: emptyOnes(head - query.since) }));
     },
     bounds: () => {
       boundsRead++;
@@ -131,8 +135,7 @@ describe('a reader that follows the feed', () => {
     head = 1_000;
     const read = ({ since }: FeedQuery) => {
       const nextSeq = (since + 1) as Seq;
-      const bounds = { oldestSeq: 1 as Seq, headSeq: head as Seq };
-      return Promise.resolve(new FeedPage({ ...bounds, count: 1, nextSeq, pieces: [], bytes: 0, marks: () => [] }));
+      return Promise.resolve(aFeedPage({ headSeq: head, nextSeq, envelopes: emptyOnes(1) }));
     };
     const { signal } = new AbortController();
     let pages = 0;
@@ -162,10 +165,7 @@ describe('a reader that follows the feed', () => {
     orgHead.moved(head as Seq);
     orgHead.moved(null);
     const read = () => {
-      const bounds = { oldestSeq: 1 as Seq, headSeq: 100 as Seq };
-      return Promise.resolve(
-        new FeedPage({ ...bounds, count: 50, nextSeq: 50 as Seq, pieces: [], bytes: 0, marks: () => [] }),
-      );
+      return Promise.resolve(aFeedPage({ headSeq: 100, nextSeq: 50, envelopes: emptyOnes(50) }));
     };
     const { signal } = new AbortController();
     const pages = follower.follow(ORG, { since: 0 as Seq, limit: 50 }, read, 10_000, signal);

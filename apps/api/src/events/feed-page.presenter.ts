@@ -1,18 +1,6 @@
 import { seqFromText } from '#libs/domain';
 import type { FeedItem, FeedPage } from '#libs/postgres';
 
-/** Pages may have megabytes, and readers that share one share its JSON, too. */
-const made = new WeakMap<FeedPage, Buffer>();
-
-/**
- * Returns the page as JSON (contract 5.1). The stored envelopes are inserted unchanged, never parsed and printed again.
- */
-export function feedPageJson(page: FeedPage): Buffer {
-  const json = made.get(page) ?? page.jsonBetween('{"data":[', `],"next_seq":${page.nextSeq ?? 'null'}}`);
-  made.set(page, json);
-  return json;
-}
-
 /** Returns headers with the first and last seq of the feed (contract 5.4). */
 export function feedPageHeaders(page: Pick<FeedPage, 'oldestSeq' | 'headSeq'>): Readonly<Record<string, string>> {
   return { 'x-oldest-sequence': String(page.oldestSeq), 'x-head-sequence': String(page.headSeq) };

@@ -10,7 +10,7 @@ import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { whenClosed } from '../http/when-closed.js';
 import { FeedFollower } from './feed-follower.js';
-import { feedPageHeaders, feedPageJson, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
+import { feedPageHeaders, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
 import { acceptsStream } from './streams/accepts-stream.js';
 import { OpenStreams } from './streams/open-streams.js';
@@ -67,7 +67,7 @@ export class ReadFeedController {
             this.authenticator.isInForce(request),
           );
     reply.headers(feedPageHeaders(page)).header('content-type', 'application/json; charset=utf-8');
-    return feedPageJson(page);
+    return page.json;
   }
 
   /** @throws GaplessError `not_found`: a reader with a misspelled cursor would read everything again */

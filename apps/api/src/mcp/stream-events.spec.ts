@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { EventCursors, type ApiKeyId, type OrgId, type Seq } from '#libs/domain';
-import { FeedPage, type FeedQuery } from '#libs/postgres';
+import type { FeedQuery } from '#libs/postgres';
 import type { AuditActor } from '#libs/postgres';
+import { aFeedPage } from '../../../../test/support/feed-page.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import type { FeedFollower } from '../events/feed-follower.js';
 import { feedPageStream } from '../events/feed-page.presenter.js';
@@ -25,13 +26,7 @@ function aPage(seqs: readonly number[], oldestSeq: number, headSeq: number): Str
     JSON.stringify({ id: `evt_${seq}`, occurred_at: '2026-10-01T00:00:00Z', widget_id: null, data: { seq } }),
   );
   const bounds = { oldestSeq: oldestSeq as Seq, headSeq: headSeq as Seq, nextSeq: null };
-  const page = new FeedPage({
-    ...bounds,
-    count: seqs.length,
-    pieces: envelopes,
-    bytes: envelopes.join('').length,
-    marks: () => seqs.map((seq) => ({ seq: seq as Seq, event: 'ticket.created' })),
-  });
+  const page = aFeedPage({ ...bounds, envelopes, seqs });
   const release = () => {
     released++;
   };

@@ -19,12 +19,14 @@ export const ENVELOPE_SEPARATOR = '\x1e';
 const SEPARATOR = 0x1e;
 const COMMA = 0x2c;
 
+const BEFORE = '{"data":[';
+
 interface FeedPageParts extends FeedBounds {
   /** The number of events on the page. */
   readonly count: number;
   /** Where the next page begins; `null` when there are no more matching events. */
   readonly nextSeq: Seq | null;
-  /** The envelopes in the order of the page, in texts of several with a separator between each two. */
+  /** The envelopes in the order of the page, in texts of one or more with a separator between each two. */
   readonly pieces: readonly string[];
   /** The bytes of all envelopes. */
   readonly bytes: number;
@@ -32,53 +34,57 @@ interface FeedPageParts extends FeedBounds {
   readonly marks: () => readonly Pick<FeedItem, 'seq' | 'event'>[];
 }
 
-/** A page of the feed. It is kept as a few texts, because most readers need nothing else. */
+/** A page of the feed. It keeps no text, only the bytes that are sent: V8 copies and marks texts, and not bytes. */
 export class FeedPage implements FeedBounds {
-  constructor(private readonly parts: FeedPageParts) {}
+  readonly oldestSeq: Seq;
+  readonly headSeq: Seq;
+  readonly nextSeq: Seq | null;
+  /** The page as JSON (contract 5.1). The stored envelopes are inserted unchanged, never parsed and printed again. */
+  readonly json: Buffer;
+  /** Where each envelope ends in the JSON. */
+  readonly #ends: readonly number[];
+  readonly #marks: FeedPageParts['marks'];
+
+  constructor(parts: FeedPageParts) {
+    this.oldestSeq = parts.oldestSeq;
+    this.headSeq = parts.headSeq;
+    this.nextSeq = parts.nextSeq;
+    this.#marks = parts.marks;
+    ({ json: this.json, ends: this.#ends } = toJson(parts));
+  }
 
   static empty(bounds: FeedBounds): FeedPage {
     return new FeedPage({ ...bounds, count: 0, nextSeq: null, pieces: [], bytes: 0, marks: () => [] });
   }
 
-  get oldestSeq(): Seq {
-    return this.parts.oldestSeq;
-  }
-
-  get headSeq(): Seq {
-    return this.parts.headSeq;
-  }
-
-  get nextSeq(): Seq | null {
-    return this.parts.nextSeq;
-  }
-
   get isEmpty(): boolean {
-    return this.parts.count === 0;
-  }
-
-  /**
-   * Returns the envelopes as the elements of a JSON array, between two texts of ASCII. They are written into the answer's
-   * memory at once: a text in between, of megabytes, would be one more thing to collect.
-   */
-  jsonBetween(before: string, after: string): Buffer {
-    const { pieces, bytes, count } = this.parts;
-    const json = Buffer.allocUnsafe(before.length + bytes + Math.max(0, count - 1) + after.length);
-    let at = json.write(before, 'latin1');
-    for (const [index, piece] of pieces.entries()) {
-      if (index > 0) json[at++] = COMMA;
-      at += json.write(piece, at);
-    }
-    if (at + after.length !== json.length) throw new Error(`a page has ${bytes} bytes, and others were written`);
-    json.write(after, at, 'latin1');
-    for (let place = json.indexOf(SEPARATOR); place !== -1; place = json.indexOf(SEPARATOR, place + 1)) {
-      json[place] = COMMA;
-    }
-    return json;
+    return this.#ends.length === 0;
   }
 
   get items(): readonly FeedItem[] {
-    if (this.isEmpty) return [];
-    const envelopes = this.parts.pieces.flatMap((piece) => piece.split(ENVELOPE_SEPARATOR));
-    return this.parts.marks().map((mark, index) => ({ ...mark, envelope: envelopes[index] ?? '' }));
+    return this.#marks().map((mark, place) => {
+      const from = place === 0 ? BEFORE.length : (this.#ends[place - 1] ?? 0) + 1;
+      return { ...mark, envelope: this.json.toString('utf8', from, this.#ends[place]) };
+    });
   }
+}
+
+/** Returns the JSON, and where each envelope ends in it. */
+function toJson({ count, pieces, bytes, nextSeq }: FeedPageParts) {
+  const after = `],"next_seq":${nextSeq ?? 'null'}}`;
+  const json = Buffer.allocUnsafe(BEFORE.length + bytes + Math.max(0, count - 1) + after.length);
+  let at = json.write(BEFORE);
+  for (const [index, piece] of pieces.entries()) {
+    if (index > 0) json[at++] = SEPARATOR;
+    at += json.write(piece, at);
+  }
+  if (at + after.length !== json.length) throw new Error(`a page has ${bytes} bytes, and others were written`);
+  json.write(after, at);
+  const ends: number[] = [];
+  for (let end = json.indexOf(SEPARATOR); end !== -1; end = json.indexOf(SEPARATOR, end + 1)) {
+    json[end] = COMMA;
+    ends.push(end);
+  }
+  if (count > 0) ends.push(at);
+  return { json, ends };
 }

@@ -8,6 +8,7 @@ import { DayPartitions } from '../projections/days/day-partitions.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { indexEntriesRead, indexPagesRead } from '../testing/index-entries-read.js';
+import type { FeedPage } from './feed-page.js';
 import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
 const DAY_MS = 86_400_000;
@@ -35,7 +36,7 @@ beforeEach(() => {
 });
 
 /** Writes events 1, 2, … that were appended so many hours after the first day began. */
-async function write(hours: readonly number[]): Promise<void> {
+async function write(hours: readonly number[], padding: (seq: number) => string = () => ''): Promise<void> {
   const stretch = { projection: 'feed', topic: `log-${topics++}`, partition: 0 } as const;
   const events = hours.map((hour, offset) => ({
     offset,
@@ -45,7 +46,7 @@ async function write(hours: readonly number[]): Promise<void> {
     event: 'ticket.created',
     widgetId: null,
     appendedAtMs: FIRST_DAY_MS + hour * HOUR_MS,
-    envelope: Buffer.from(`{"seq":${offset + 1}}`),
+    envelope: Buffer.from(`{"seq":${offset + 1}${padding(offset + 1)}}`),
   }));
   await new FeedProjection(store).apply({ ...stretch, firstOffset: 0, nextOffset: events.length }, events);
 }
@@ -309,5 +310,49 @@ describe('ids', () => {
     const keys = [eventKey(one, idOf(1)), eventKey(one, idOf(3)), eventKey(one, idOf(4)), eventKey(other, idOf(2))];
     const { known } = await reader.lookUp([...keys, keys[0]!], 'log');
     expect([...known].sort()).toEqual([keys[0], keys[1]]);
+  });
+});
+
+describe('a page of large events', () => {
+  const COUNT = 40;
+  /** Some are larger than a piece of a page, and all have characters of more than one byte. */
+  const textOf = (seq: number) => `,"text":"${'ü😀'.repeat(seq % 7 === 0 ? 10_000 : seq * 50)}"`;
+  const bytesOf = (seq: number) => Buffer.byteLength(`{"seq":${seq}${textOf(seq)}}`);
+
+  beforeEach(() =>
+    write(
+      Array.from({ length: COUNT }, () => 12),
+      textOf,
+    ),
+  );
+
+  it('has them whole and in their order, in either direction', async () => {
+    for (const isDescending of [false, true]) {
+      const page = await reader.page(orgId, { since: 0 as Seq, limit: 100, isDescending }, whenServedFrom(0));
+      const seqs = isDescending ? oneTo(COUNT).toReversed() : oneTo(COUNT);
+      expect(page.items.map(({ seq }) => Number(seq))).toEqual(seqs);
+      const texts = seqs.map((seq) => `{"seq":${seq}${textOf(seq)}}`);
+      expect(page.items.map(({ envelope }) => envelope)).toEqual(texts);
+      expect(page.json.toString()).toBe(`{"data":[${texts.join(',')}],"next_seq":null}`);
+    }
+  });
+
+  it('ends before its size, in the middle of a piece as well, and goes on from there', async () => {
+    for (const maxBytes of [1, 1_000, 60_000, 150_000, 400_000]) {
+      const seen: number[] = [];
+      for (let since: Seq | null = 0 as Seq; since !== null;) {
+        const page: FeedPage = await reader.page(orgId, { since, limit: 15, maxBytes }, whenServedFrom(0));
+        const seqs = page.items.map(({ seq }) => Number(seq));
+        const bytes = seqs.reduce((sum, seq) => sum + bytesOf(seq), 0);
+        expect(seqs.length === 1 || bytes <= maxBytes).toBe(true);
+        const [next = COUNT] = seqs.slice(-1);
+        expect(page.nextSeq).toBe(next === COUNT ? null : next);
+        // It is as full as it may be.
+        if (next < COUNT && seqs.length < 15) expect(bytes + bytesOf(next + 1)).toBeGreaterThan(maxBytes);
+        seen.push(...seqs);
+        since = page.nextSeq;
+      }
+      expect(seen).toEqual(oneTo(COUNT));
+    }
   });
 });

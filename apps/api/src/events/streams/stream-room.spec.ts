@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { ApiKeyId, Seq } from '#libs/domain';
-import { FeedPage } from '#libs/postgres';
+import type { ApiKeyId } from '#libs/domain';
+import type { FeedPage } from '#libs/postgres';
 import { collectGarbage } from '../../../../../test/support/collect-garbage.js';
+import { aFeedPage } from '../../../../../test/support/feed-page.js';
 import { StreamRoom, type HeldText } from './stream-room.js';
 
 const [ONE, OTHER] = ['one' as ApiKeyId, 'other' as ApiKeyId];
@@ -18,16 +19,8 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-function aPage(kib = 90, nextSeq: Seq | null = null): FeedPage {
-  return new FeedPage({
-    count: 1,
-    nextSeq,
-    oldestSeq: 1 as Seq,
-    headSeq: 1 as Seq,
-    pieces: ['x'.repeat(kib * KIB)],
-    bytes: kib * KIB,
-    marks: () => [{ seq: 1 as Seq, event: 'ticket.created' }],
-  });
+function aPage(kib = 90, nextSeq: number | null = null): FeedPage {
+  return aFeedPage({ headSeq: 1, nextSeq, envelopes: ['x'.repeat(kib * KIB)] });
 }
 
 function held(key: ApiKeyId, page = aPage(), name = 'page'): HeldText {
@@ -67,7 +60,7 @@ describe('the streams of a key', () => {
   });
 
   it('get a page that another one holds at the same place', () => {
-    const first = held(ONE, aPage(90, 2 as Seq), 'from 1');
+    const first = held(ONE, aPage(90, 2), 'from 1');
     for (const { text } of Array.from({ length: 50 }, () => heldShared(ONE))) expect(text).toBe(first.text);
     expect(room.holdShared(ONE, 'from 2')).toBeUndefined();
     held(ONE);
@@ -75,7 +68,7 @@ describe('the streams of a key', () => {
   });
 
   it('get a page that another one has just released, if they have room for it', () => {
-    const first = held(ONE, aPage(90, 2 as Seq), 'from 1');
+    const first = held(ONE, aPage(90, 2), 'from 1');
     const second = heldShared(ONE);
     first.release();
     second.release();
@@ -89,7 +82,7 @@ describe('the streams of a key', () => {
   it('read again what later events may change, and what was read a while ago', () => {
     held(ONE, aPage(90, null), 'the end').release();
     expect(room.holdShared(ONE, 'the end')).toBeUndefined();
-    held(ONE, aPage(90, 2 as Seq), 'from 1');
+    held(ONE, aPage(90, 2), 'from 1');
     heldShared(ONE);
     const now = performance.now();
     jest.spyOn(performance, 'now').mockReturnValue(now + 5_001);
@@ -100,7 +93,7 @@ describe('the streams of a key', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     const readable = (nth: number) => room.holdShared(OTHER, `from ${nth}`) !== undefined;
     const texts = Array.from({ length: 10 }, (_, nth) => {
-      const { text, release } = held(ONE, aPage(1_000, 20 as Seq), `from ${nth + 1}`);
+      const { text, release } = held(ONE, aPage(1_000, 20), `from ${nth + 1}`);
       release();
       return new WeakRef(text);
     });
@@ -116,7 +109,7 @@ describe('the streams of a key', () => {
   it('keep no page beside its text', async () => {
     const texts: HeldText[] = [];
     const pages = Array.from({ length: 3 }, () => {
-      const page = aPage(20, 2 as Seq);
+      const page = aPage(20, 2);
       texts.push(held(ONE, page));
       return new WeakRef(page);
     });
