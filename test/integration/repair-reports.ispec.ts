@@ -118,6 +118,49 @@ async function writeCheckpoint(lastSeq: number): Promise<void> {
   await writer.close();
 }
 
+it.each([
+  { head: 3, next: 4, gone: [] },
+  { head: null, next: 5, gone: ['seq 1 to 4 are gone for good, and later events come after them'] },
+])(
+  'goes on after the last seq that is known when the log lost its end and its begin: head $head',
+  async (lost) => {
+    await emit(4);
+    const ids = await untilFed(4);
+    await app.stop();
+    await writeCheckpoint(4);
+    await withStore(async (store) => {
+      await store.query('delete from events where org_id = $1', [orgId]);
+      if (lost.head === null) await store.query('delete from org_heads where org_id = $1', [orgId]);
+      else await store.query('update org_heads set last_seq = $2 where org_id = $1', [orgId, lost.head]);
+    });
+    await connection.withAdmin((admin) => admin.deleteTopics({ topics: [topic('log')] }));
+    await start();
+    await app.stop();
+    // Retention has removed what the log and the inbox began with; the inbox still has the last event.
+    const writer = new PartitionWriter(connection);
+    await eventually(
+      () => writer.write(topic('log'), 0, [{ key: null, value: Buffer.from('of nobody'), headers: {} }]),
+      PATIENCE,
+    );
+    await writer.close();
+    await connection.withAdmin(async (admin) => {
+      // It asks where the leaders are, which deleting does not.
+      for (const role of ['log', 'inbox']) await admin.fetchTopicOffsets(topic(role));
+      await admin.deleteTopicRecords({ topic: topic('log'), partitions: [{ partition: 0, offset: '1' }] });
+      await admin.deleteTopicRecords({ topic: topic('inbox'), partitions: [{ partition: 0, offset: '3' }] });
+    });
+    const dry = await runCommand(repairCommand, gapless.environment);
+    const ofOrg = dry.lines.filter((line) => line.startsWith(`    org ${orgId}: `) && line.includes('gone for good'));
+    expect(ofOrg).toEqual(lost.gone.map((text) => `    org ${orgId}: ${text}`));
+    await expectApplied();
+    await start();
+    await eventually(async () => {
+      expect((await api.feed()).map(({ seq, id }) => [seq, id])).toEqual([[lost.next, ids[3]]]);
+    }, PATIENCE);
+  },
+  120_000,
+);
+
 it('says which seqs of which org are gone for good, when neither Kafka nor Postgres has them', async () => {
   await emit(10);
   await untilFed(10);
@@ -143,7 +186,11 @@ it('says which seqs of which org are gone for good, when neither Kafka nor Postg
   const { lines } = await runCommand(repairCommand, gapless.environment, ['--json']);
   expect(JSON.parse(lines[0]!)).toMatchObject({
     partitions: [
-      { gone_events: 4, gone_seqs: [{ org_id: orgId, first_seq: 7, last_seq: 10 }], lost_inbox_records: 10 },
+      {
+        gone_events: 4,
+        gone_seqs: [{ org_id: orgId, first_seq: 7, last_seq: 10, given_again: true }],
+        lost_inbox_records: 10,
+      },
     ],
   });
   await expectApplied();

@@ -7,6 +7,8 @@ export interface GoneSeqs {
   readonly orgId: OrgId;
   readonly first: Seq;
   readonly last: Seq;
+  /** Whether later events get them. Without the seqs that the log began with, later events come after them. */
+  readonly areGivenAgain: boolean;
 }
 
 /** The events of a partition that are lost for good: they are not in the log, the inbox or Postgres. */
@@ -22,6 +24,9 @@ export interface GoneEvents {
 /** The state of a partition, as far as its lost events depend on it. */
 interface LostStretch {
   readonly log: LogContents;
+  /** The last seqs from which sequencing goes on, where they are not those of the log. */
+  readonly seqsWithoutEvents: ReadonlyMap<OrgId, Seq>;
+  readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
   readonly inbox: InboxResume;
   readonly putBack: { readonly count: number };
   readonly isLogBehind: boolean;
@@ -29,19 +34,25 @@ interface LostStretch {
 
 /** @param knownEnd the greatest end of the log that a reader or the checkpoint remembers */
 export function goneEvents(
-  { log, inbox, putBack, isLogBehind }: LostStretch,
+  { log, seqsWithoutEvents, lostSeqs, inbox, putBack, isLogBehind }: LostStretch,
   heads: ReadonlyMap<OrgId, Seq>,
   knownEnd: number,
 ): GoneEvents {
   const inboxRecords = Math.max(0, log.inboxOffset - inbox.end);
   // Records that retention removed are not lost: Postgres has read them.
   if (!isLogBehind && log.end >= knownEnd) return { records: 0, seqs: [], inboxRecords };
+  let bySeqs = 0;
   const seqs = [...log.checkpointedSeqs].flatMap(([orgId, given]): readonly GoneSeqs[] => {
     const known = Math.max(log.lastSeqs.get(orgId) ?? SEQ_NONE, heads.get(orgId) ?? SEQ_NONE);
-    const first = known + (inbox.skippedByOrg.get(orgId) ?? 0) + 1;
-    return first > given ? [] : [{ orgId, first: first as Seq, last: given }];
+    const skipped = inbox.skippedByOrg.get(orgId) ?? 0;
+    if (known + skipped >= given) return [];
+    bySeqs += given - known - skipped;
+    const from = lostSeqs.get(orgId) ?? log.lastSeqs.get(orgId) ?? seqsWithoutEvents.get(orgId) ?? given;
+    const areGivenAgain = from < given;
+    // The events that the inbox still has get the first of them, or seqs after all of them.
+    const first = known + (areGivenAgain ? skipped : 0) + 1;
+    return [{ orgId, first: first as Seq, last: given, areGivenAgain }];
   });
-  const bySeqs = seqs.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   return {
     records: Math.max(bySeqs, knownEnd - log.end - putBack.count - inbox.skipped),
     seqs,
@@ -60,8 +71,9 @@ export function goneLines({ records, seqs, inboxRecords }: GoneEvents): readonly
   if (records > 0) {
     lines.push(`  ${records} events of the log are gone for good: neither Kafka nor Postgres has them`);
   }
-  for (const { orgId, first, last } of seqs) {
-    lines.push(`    org ${orgId}: seq ${first} to ${last} are gone for good, and later events get these seqs`);
+  for (const { orgId, first, last, areGivenAgain } of seqs) {
+    const then = areGivenAgain ? 'later events get these seqs' : 'later events come after them';
+    lines.push(`    org ${orgId}: seq ${first} to ${last} are gone for good, and ${then}`);
   }
   return lines;
 }

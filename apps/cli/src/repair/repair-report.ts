@@ -44,10 +44,11 @@ export function repairJson(plan: RepairPlan, applied: boolean): string {
         last_seqs: [...partition.lostSeqs].map(([org_id, last_seq]) => ({ org_id, last_seq })),
         unread_records: partition.unread,
         gone_events: partition.gone.records,
-        gone_seqs: partition.gone.seqs.map(({ orgId, first, last }) => ({
+        gone_seqs: partition.gone.seqs.map(({ orgId, first, last, areGivenAgain }) => ({
           org_id: orgId,
           first_seq: first,
           last_seq: last,
+          given_again: areGivenAgain,
         })),
         lost_inbox_records: partition.gone.inboxRecords,
       })),
