@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
 import { inboxValue, systemClock, type InboxEvent, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
@@ -17,6 +18,9 @@ import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { readTopic } from '../support/log-reader.js';
+import { PACKINGS } from '../support/packings.js';
+import { RawProducer } from '../support/raw-producer.js';
+import { recordBatch } from '../support/record-batch.js';
 import { oneTo } from '../support/sequence.js';
 
 const PATIENCE = { timeoutMs: 40_000 };
@@ -144,6 +148,43 @@ it('moves more than fits into one request', async () => {
   const large = JSON.stringify({ text: 'x'.repeat(250_000) });
   const ids: string[] = [];
   for (let sent = 0; sent < 4; sent++) ids.push(...(await eventually(() => produceMisplaced(10, large), PATIENCE)));
+  await eventually(async () => {
+    const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
+    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
+  }, PATIENCE);
+  await start();
+  expect(await feedOf(ids.length)).toEqual(ids);
+}, 120_000);
+
+it('moves what it can read, and leaves batches that nobody can, such as one with a codec that Gapless does not take', async () => {
+  await app.stop();
+  await connection.withAdmin(async (admin) => {
+    await admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] });
+    // Without a codec of the topic's own, the broker stores batches as they come.
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topic('inbox'),
+          configEntries: [
+            { name: 'compression.type', value: 'producer' },
+            { name: 'message.timestamp.type', value: 'LogAppendTime' },
+          ],
+        },
+      ],
+    });
+  });
+  const raw = await RawProducer.to(gapless.environment['KAFKA_BROKERS']!);
+  const unreadable = recordBatch([{ key: Buffer.from(orgId), value: Buffer.from('{}') }], Date.now(), PACKINGS.lz4);
+  const ids: string[] = [];
+  for (let sent = 0; sent < 2; sent++) {
+    ids.push(...(await eventually(() => produceMisplaced(1), PATIENCE)));
+    await eventually(async () => {
+      expect(await raw.send(topic('inbox'), partitionOf(orgId, GROWN), unreadable)).toHaveProperty('offset');
+    }, PATIENCE);
+  }
+  raw.close();
   await eventually(async () => {
     const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
     expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
