@@ -225,12 +225,12 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'trust-short-replica-page',
     breaks: 'a page from a replica counts although events may be missing on it',
-    file: 'libs/postgres/src/feed/feed-reader.ts',
+    file: 'libs/postgres/src/feed/reading/feed-reader.ts',
     find: 'if (row.oldest === null) return false;',
     replace: 'if (row.found >= 0) return true;',
     caughtBy: {
       project: 'integration',
-      file: 'libs/postgres/src/feed/feed-replicas.ispec.ts',
+      file: 'libs/postgres/src/feed/reading/feed-replicas.ispec.ts',
       name: 'come from the primary if the replica has not all of it',
     },
   },

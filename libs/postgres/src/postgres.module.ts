@@ -25,7 +25,7 @@ import { PacedEndpoints } from './endpoints/paced-endpoints.js';
 import { FeedLists } from './feed-lists/feed-lists.js';
 import { FeedAudit } from './feed/feed-audit.js';
 import { FeedCursors } from './feed/feed-cursors.js';
-import { FeedReader } from './feed/feed-reader.js';
+import { FeedReader } from './feed/reading/feed-reader.js';
 import { DashboardFigures } from './figures/dashboard-figures.js';
 import { AlertClaims } from './live-chat/alert-claims.js';
 import { AlertMails } from './live-chat/alert-mails.js';

@@ -7,7 +7,7 @@ import { aStore } from '../../../../test/support/store.js';
 import { DeliveryLog } from '../deliveries/delivery-log.js';
 import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
 import { FeedAudit } from '../feed/feed-audit.js';
-import { eventKey, FeedReader } from '../feed/feed-reader.js';
+import { eventKey, FeedReader } from '../feed/reading/feed-reader.js';
 import { FeedRepair } from '../feed/feed-repair.js';
 import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';

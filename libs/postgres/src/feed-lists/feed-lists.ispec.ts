@@ -12,7 +12,7 @@ import { InstallationRows } from '../connection/installation-row.js';
 import { PLACE_SQL, type PlaceRow } from '../connection/place-row.js';
 import { FeedServerAwayError, OtherDatabaseError } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
-import { FeedReader } from '../feed/feed-reader.js';
+import { FeedReader } from '../feed/reading/feed-reader.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestDatabase } from '../testing/a-test-store.js';
 import { FeedCopy } from './feed-copy.js';

@@ -5,7 +5,7 @@ import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { DayPartitions } from './days/day-partitions.js';
 import { FeedProjection, type FeedEvent } from './feed-projection.js';
-import { FeedReader } from '../feed/feed-reader.js';
+import { FeedReader } from '../feed/reading/feed-reader.js';
 import type { Stretch } from './projection-offsets.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Seq } from '#libs/domain';
-import { aFeedPage } from '../../../../test/support/feed-page.js';
+import { aFeedPage } from '../../../../../test/support/feed-page.js';
 import { FeedPage } from './feed-page.js';
 
 describe('a page of the feed', () => {

@@ -1,7 +1,7 @@
 import { nextSeq, seqFromText, SEQ_NONE, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedItem } from './feed-page.js';
-import type { Store } from '../connection/store.js';
-import { CLOCK_BACK_MS } from '../projections/days/day-partitions.js';
+import type { Store } from '../../connection/store.js';
+import { CLOCK_BACK_MS } from '../../projections/days/day-partitions.js';
 
 export interface FeedQuery {
   readonly since: Seq;

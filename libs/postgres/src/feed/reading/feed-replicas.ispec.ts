@@ -2,19 +2,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import fc from 'fast-check';
 import { systemClock, type EventId, type InstallationRow, type OrgId, type Seq } from '#libs/domain';
 import { createLogger } from '#libs/runtime';
-import { anOrgId } from '../../../../test/support/ids.js';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import {
   aReplicatedPostgres,
   type ReplicatedPostgres,
   type Standby,
-} from '../../../../test/support/infrastructure/replicated-postgres.js';
-import { oneTo } from '../../../../test/support/sequence.js';
-import { InstallationRows } from '../connection/installation-row.js';
-import type { ReplicaReadOutcome } from '../connection/replicas/read-replicas.js';
-import { ReplicaLook, type ReplicaState } from '../connection/replicas/replica-look.js';
-import { Store } from '../connection/store.js';
-import { FeedProjection } from '../projections/feed-projection.js';
+} from '../../../../../test/support/infrastructure/replicated-postgres.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
+import { InstallationRows } from '../../connection/installation-row.js';
+import type { ReplicaReadOutcome } from '../../connection/replicas/read-replicas.js';
+import { ReplicaLook, type ReplicaState } from '../../connection/replicas/replica-look.js';
+import { Store } from '../../connection/store.js';
+import { FeedProjection } from '../../projections/feed-projection.js';
 import { FeedReader, type FeedQuery } from './feed-reader.js';
 
 const DAY_MS = 86_400_000;

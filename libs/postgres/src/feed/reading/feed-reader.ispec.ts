@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { OrgId, Seq, WidgetId } from '#libs/domain';
-import { anOrgId } from '../../../../test/support/ids.js';
-import { oneTo } from '../../../../test/support/sequence.js';
-import { Store } from '../connection/store.js';
-import { DayPartitions } from '../projections/days/day-partitions.js';
-import { FeedProjection } from '../projections/feed-projection.js';
-import { aTestStore } from '../testing/a-test-store.js';
-import { indexEntriesRead, indexPagesRead } from '../testing/index-entries-read.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
+import { Store } from '../../connection/store.js';
+import { DayPartitions } from '../../projections/days/day-partitions.js';
+import { FeedProjection } from '../../projections/feed-projection.js';
+import { aTestStore } from '../../testing/a-test-store.js';
+import { indexEntriesRead, indexPagesRead } from '../../testing/index-entries-read.js';
 import type { FeedPage } from './feed-page.js';
 import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
