@@ -5,7 +5,7 @@ import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { Producer } from '#libs/producer';
-import { createLogger } from '#libs/runtime';
+import { createLogger, type Environment } from '#libs/runtime';
 import { tailCommand } from '../../apps/cli/src/commands/tail.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
@@ -89,6 +89,13 @@ async function produceMisplaced(count: number, dataJson = '{}'): Promise<readonl
   return events.map(({ id }) => id);
 }
 
+async function expectApplied(environment: Environment = gapless.environment): Promise<void> {
+  await eventually(async () => {
+    const applied = await runCommand(repairCommand, environment, ['--apply']);
+    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
+  }, PATIENCE);
+}
+
 it('starts on an inbox that was altered to more partitions after a repair, which moves what producers wrote to the wrong partitions', async () => {
   await api.emit([{ event: 'ticket.created', data: {} }]);
   const [first] = await feedOf(1);
@@ -110,10 +117,7 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   ]);
   // It shows how much of the log it has read.
   expect(dry.advanced).toBe(1);
-  await eventually(async () => {
-    const applied = await runCommand(repairCommand, unsaid, ['--apply']);
-    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
-  }, PATIENCE);
+  await expectApplied(unsaid);
 
   await start();
   expect(await feedOf(4)).toEqual([first, ...misplaced]);
@@ -148,10 +152,7 @@ it('moves more than fits into one request', async () => {
   const large = JSON.stringify({ text: 'x'.repeat(250_000) });
   const ids: string[] = [];
   for (let sent = 0; sent < 4; sent++) ids.push(...(await eventually(() => produceMisplaced(10, large), PATIENCE)));
-  await eventually(async () => {
-    const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
-    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
-  }, PATIENCE);
+  await expectApplied();
   await start();
   expect(await feedOf(ids.length)).toEqual(ids);
 }, 120_000);
@@ -185,10 +186,7 @@ it('moves what it can read, and leaves batches that nobody can, such as one with
     }, PATIENCE);
   }
   raw.close();
-  await eventually(async () => {
-    const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
-    expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
-  }, PATIENCE);
+  await expectApplied();
   await start();
   expect(await feedOf(ids.length)).toEqual(ids);
 }, 120_000);

@@ -226,8 +226,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'trust-short-replica-page',
     breaks: 'a page from a replica counts although events may be missing on it',
     file: 'libs/postgres/src/feed/reading/feed-reader.ts',
-    find: 'if (row.oldest === null) return false;',
-    replace: 'if (row.found >= 0) return true;',
+    find: 'if (page.oldest === null) return false;',
+    replace: 'if (page.found >= 0) return true;',
     caughtBy: {
       project: 'integration',
       file: 'libs/postgres/src/feed/reading/feed-replicas.ispec.ts',

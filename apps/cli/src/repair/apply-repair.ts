@@ -15,6 +15,7 @@ import {
 import { CliError } from '../cli-error.js';
 import type { Installation } from '../installation.js';
 import { settleGrownTopics } from './grown-topics.js';
+import { resumedSeqs } from './lost-seqs.js';
 import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-plan.js';
 
 /**
@@ -51,7 +52,7 @@ async function repairPartition(
   if (!plan.needsReset) return;
   const { partition, log, inbox, putBack } = plan;
   const repair = new FeedRepair(store);
-  const lastSeqs = new Map([...plan.seqsWithoutEvents, ...log.lastSeqs, ...plan.lostSeqs]);
+  const lastSeqs = resumedSeqs(plan);
   const before = new Map([...putBack.orgs].map(([orgId, { after }]) => [orgId, after]));
   let end = log.end;
   await repair.eventsAfter(partition, before, async (events) => {

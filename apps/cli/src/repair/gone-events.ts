@@ -1,6 +1,6 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
 import type { InboxResume } from './inbox-resume.js';
-import type { LogContents } from './log-contents.js';
+import { resumedSeqs, type ResumedLog } from './lost-seqs.js';
 
 /** Seqs of an org whose events are lost everywhere. */
 export interface GoneSeqs {
@@ -22,37 +22,33 @@ export interface GoneEvents {
 }
 
 /** The state of a partition, as far as its lost events depend on it. */
-interface LostStretch {
-  readonly log: LogContents;
-  /** The last seqs from which sequencing goes on, where they are not those of the log. */
-  readonly seqsWithoutEvents: ReadonlyMap<OrgId, Seq>;
-  readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
+interface LostStretch extends ResumedLog {
   readonly inbox: InboxResume;
   readonly putBack: { readonly count: number };
   readonly isLogBehind: boolean;
 }
 
 /** @param knownEnd the greatest end of the log that a reader or the checkpoint remembers */
-export function goneEvents(
-  { log, seqsWithoutEvents, lostSeqs, inbox, putBack, isLogBehind }: LostStretch,
-  heads: ReadonlyMap<OrgId, Seq>,
-  knownEnd: number,
-): GoneEvents {
+export function goneEvents(stretch: LostStretch, heads: ReadonlyMap<OrgId, Seq>, knownEnd: number): GoneEvents {
+  const { log, inbox, putBack, isLogBehind } = stretch;
   const inboxRecords = Math.max(0, log.inboxOffset - inbox.end);
   // Records that retention removed are not lost: Postgres has read them.
   if (!isLogBehind && log.end >= knownEnd) return { records: 0, seqs: [], inboxRecords };
-  let bySeqs = 0;
-  const seqs = [...log.checkpointedSeqs].flatMap(([orgId, given]): readonly GoneSeqs[] => {
-    const known = Math.max(log.lastSeqs.get(orgId) ?? SEQ_NONE, heads.get(orgId) ?? SEQ_NONE);
-    const skipped = inbox.skippedByOrg.get(orgId) ?? 0;
-    if (known + skipped >= given) return [];
-    bySeqs += given - known - skipped;
-    const from = lostSeqs.get(orgId) ?? log.lastSeqs.get(orgId) ?? seqsWithoutEvents.get(orgId) ?? given;
-    const areGivenAgain = from < given;
+  const resumed = resumedSeqs(stretch);
+  const lost = [...log.checkpointedSeqs]
+    .map(([orgId, last]) => {
+      const known = Math.max(log.lastSeqs.get(orgId) ?? SEQ_NONE, heads.get(orgId) ?? SEQ_NONE);
+      const inInbox = inbox.skippedByOrg.get(orgId) ?? 0;
+      return { orgId, last, known, inInbox, events: last - known - inInbox };
+    })
+    .filter(({ events }) => events > 0);
+  const seqs = lost.map(({ orgId, last, known, inInbox }): GoneSeqs => {
+    const areGivenAgain = (resumed.get(orgId) ?? last) < last;
     // The events that the inbox still has get the first of them, or seqs after all of them.
-    const first = known + (areGivenAgain ? skipped : 0) + 1;
-    return [{ orgId, first: first as Seq, last: given, areGivenAgain }];
+    const first = known + (areGivenAgain ? inInbox : 0) + 1;
+    return { orgId, first: first as Seq, last, areGivenAgain };
   });
+  const bySeqs = lost.reduce((sum, { events }) => sum + events, 0);
   return {
     records: Math.max(bySeqs, knownEnd - log.end - putBack.count - inbox.skipped),
     seqs,

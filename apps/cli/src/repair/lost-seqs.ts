@@ -48,6 +48,18 @@ export function seqsWithoutEvents(
   return seqs;
 }
 
+/** What says where sequencing goes on in a partition. */
+export interface ResumedLog {
+  readonly log: LogContents;
+  readonly seqsWithoutEvents: ReadonlyMap<OrgId, Seq>;
+  readonly lostSeqs: ReadonlyMap<OrgId, Seq>;
+}
+
+/** Returns the last seqs from which sequencing goes on, without those of events that come back from Postgres. */
+export function resumedSeqs({ log, seqsWithoutEvents, lostSeqs }: ResumedLog): Map<OrgId, Seq> {
+  return new Map([...seqsWithoutEvents, ...log.lastSeqs, ...lostSeqs]);
+}
+
 /** Returns how many records the log lost before Postgres read them. Their seqs are unknown. */
 export function unreadRecords({ begin }: LogContents, feed: Position | undefined): number {
   return Math.max(0, begin - (feed?.next ?? 0));

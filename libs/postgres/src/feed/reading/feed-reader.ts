@@ -71,7 +71,7 @@ interface FoundPage extends Pick<FeedPageRow, 'head' | 'oldest' | 'last'> {
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 /**
- * The size of a piece of a page, bytes; a larger event comes alone. A row of megabytes costs the driver four times its size
+ * The size of a piece of a page, bytes. Its first event may be larger. A row of megabytes costs the driver four times its size
  * while it comes, and Postgres fresh memory for each page.
  */
 const PIECE_BYTES = 48 * 1024;
@@ -274,10 +274,10 @@ function pageEnd({ since, until, limit, events = [], widgetId, isDescending = fa
 }
 
 /** Whether events that the database does not have yet cannot change the page, nor which event is the oldest. */
-function isFinal(row: FoundPage, { until, isDescending = false }: FeedQuery): boolean {
-  if (row.oldest === null) return false;
-  const isFull = row.last !== null && row.found > row.served;
-  return (isFull && !isDescending) || (until !== undefined && until <= Number(row.head));
+function isFinal(page: FoundPage, { until, isDescending = false }: FeedQuery): boolean {
+  if (page.oldest === null) return false;
+  const isFull = page.last !== null && page.found > page.served;
+  return (isFull && !isDescending) || (until !== undefined && until <= Number(page.head));
 }
 
 function forgetOldest(byOrg: Map<OrgId, unknown>): void {
