@@ -27,7 +27,7 @@ const jestReport = (file) => ['--json', `--outputFile=${file}`];
  * `besideSuites` takes the time in which the suites wait; so does the simulation.
  */
 const CHECKS = [
-  { name: 'eslint', args: node('eslint/bin/eslint.js', '.'), besideSuites: LOW },
+  { name: 'oxlint', args: node('oxlint/bin/oxlint') },
   { name: 'prettier', args: node('prettier/bin/prettier.cjs', '--check', '.'), besideSuites: LOW },
   { name: 'types', args: node('typescript-compiler/bin/tsc', '-p', 'tsconfig.json', '--noEmit') },
   { name: 'types-dashboard', args: node('typescript-compiler/bin/tsc', '-p', 'apps/dashboard/tsconfig.json') },

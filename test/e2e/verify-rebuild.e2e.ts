@@ -206,10 +206,10 @@ describe('verify', () => {
       await owner.query(`create table kept_${table} as select * from ${table} where org_id = $1 and seq = 2`, [orgId]);
       await owner.query(`with gone as (delete from ${table} where org_id = $1 and seq = 2) select 1`, [orgId]);
     }
-    /* eslint-disable @typescript-eslint/unbound-method -- they are called with their object below */
+    /* oxlint-disable typescript/unbound-method -- they are called with their object below */
     const { mismatches } = FeedAudit.prototype;
     const { atOneMoment } = DeliveryLogAudit.prototype;
-    /* eslint-enable @typescript-eslint/unbound-method */
+    /* oxlint-enable typescript/unbound-method */
     try {
       const differences = async (daysEnd: boolean) => {
         const found = new Differences();

@@ -40,7 +40,7 @@ function isProduceTo(topic: string, chunk: unknown): boolean {
   );
 }
 
-// eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the socket that it was called on
+// oxlint-disable-next-line typescript/unbound-method -- it is called with the socket that it was called on
 const write = Socket.prototype.write as (this: Socket, ...given: unknown[]) => boolean;
 
 Socket.prototype.write = function writeOrFreeze(this: Socket, ...given: unknown[]): boolean {
@@ -52,7 +52,7 @@ Socket.prototype.write = function writeOrFreeze(this: Socket, ...given: unknown[
   return write.apply(this, given);
 };
 
-// eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the socket that it was called on
+// oxlint-disable-next-line typescript/unbound-method -- it is called with the socket that it was called on
 const connect = Socket.prototype.connect as (this: Socket, ...given: unknown[]) => Socket;
 
 Socket.prototype.connect = function connectByRoute(this: Socket, ...given: unknown[]): Socket {

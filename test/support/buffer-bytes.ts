@@ -127,7 +127,7 @@ function ownerOfCaller(called: Method): string {
 }
 
 function callSitesAbove(called: Method, frames: number): readonly NodeJS.CallSite[] {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is put back as it was
+  // oxlint-disable-next-line typescript/unbound-method -- it is put back as it was
   const { prepareStackTrace, stackTraceLimit } = Error;
   const traced: { stack?: readonly NodeJS.CallSite[] } = {};
   try {

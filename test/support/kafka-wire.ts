@@ -39,7 +39,7 @@ export interface KafkaWire {
 export function watchKafkaWire(): KafkaWire {
   const requests = new Map<string, number>();
   const producedBytes = new Map<string, number>();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the socket that it was called on
+  // oxlint-disable-next-line typescript/unbound-method -- it is called with the socket that it was called on
   const write = Socket.prototype.write as (this: Socket, ...given: unknown[]) => boolean;
   Socket.prototype.write = function writeAndCount(this: Socket, ...given: unknown[]): boolean {
     const request = Buffer.isBuffer(given[0]) ? readRequest(given[0]) : undefined;

@@ -20,7 +20,7 @@ const signIn = createRoute({
   beforeLoad: async ({ context, search }) => {
     const session = await currentSession(context.queries);
     if (session === null) return;
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+    // oxlint-disable-next-line typescript/only-throw-error -- the router redirects in this way
     throw search.next === undefined ? redirect({ to: homeOf(session) }) : redirect({ href: search.next });
   },
   component: lazyPage(() => import('./pages/sign-in.page.js'), 'SignInPage'),
@@ -33,7 +33,7 @@ const overview = createRoute({
   beforeLoad: async ({ context }) => {
     const session = await currentSession(context.queries);
     const home = session === null ? '/' : homeOf(session);
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+    // oxlint-disable-next-line typescript/only-throw-error -- the router redirects in this way
     if (home !== '/') throw redirect({ to: home });
   },
   validateSearch: parseOverviewSearch,
@@ -63,7 +63,7 @@ export function dashboardRouter(queries: QueryClient) {
     enter: async (location) => {
       if ((await currentSession(queries)) !== null) return;
       const next = location.href === '/' ? {} : { next: location.href };
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+      // oxlint-disable-next-line typescript/only-throw-error -- the router redirects in this way
       throw redirect({ to: '/sign-in', search: next });
     },
   });

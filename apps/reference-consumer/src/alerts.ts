@@ -25,7 +25,7 @@ export class Alerts {
 
   /** Returns the effect of the event; `undefined` if it does not concern alerts. */
   follow(event: GaplessEvent): AlertChange | undefined {
-    // eslint-disable-next-line @typescript-eslint/switch-exhaustiveness-check -- the others raise and clear nothing
+    // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others raise and clear nothing
     switch (event.event) {
       case 'conversation.queued':
         this.#update(event, { raisedBy: event.seq });

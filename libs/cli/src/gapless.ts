@@ -33,7 +33,6 @@ try {
       platform: process.platform,
       isInputTerminal: process.stdin.isTTY,
       isOutputTerminal: process.stdout.isTTY,
-      // eslint-disable-next-line no-restricted-syntax -- this is where time comes from
       now: () => Date.now(),
       print: (line) => process.stdout.write(`${line}\n`),
       report: (line) => process.stderr.write(`${line}\n`),

@@ -62,7 +62,6 @@ function parseSignature(header: string): ParsedSignature | undefined {
 }
 
 function nowSeconds(now: Date | number | undefined): number {
-  // eslint-disable-next-line no-restricted-syntax -- consumers have no clock to hand in
   const time = now ?? new Date();
   if (typeof time !== 'number') return Math.floor(time.getTime() / 1000);
   return Math.floor(time > MAX_SECONDS ? time / 1000 : time);

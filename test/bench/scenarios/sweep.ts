@@ -42,7 +42,7 @@ class Statements {
   /** @returns what takes this back */
   watch(): () => void {
     const note = (text: unknown) => this.#noted.push(textOf(text));
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called on the client that it belongs to
+    // oxlint-disable-next-line typescript/unbound-method -- it is called on the client that it belongs to
     const original = Client.prototype.query as unknown as (this: Client, ...args: unknown[]) => unknown;
     Client.prototype.query = function (this: Client, ...args: unknown[]) {
       note(args[0]);

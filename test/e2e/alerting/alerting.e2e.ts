@@ -166,7 +166,7 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
       'conversation.queued cnv_1',
     ]);
     expect(new Set(events.map(({ id }) => id)).size).toBe(3);
-    expect((events[2]?.data as Data).conversation.waited_seconds).toBe(60);
+    expect((events[2]!.data as Data).conversation.waited_seconds).toBe(60);
     expect(await clearings()).toEqual([null, 'picked_up', 'picked_up']);
   });
 
@@ -189,7 +189,7 @@ describe('a conversation that nobody answers (contract 7.4)', () => {
     );
     await suite.sweepAfter(60).round();
     const [queued] = await expectRaised(['conversation.queued cnv_1']);
-    const { conversation, visitor } = queued?.data as Data;
+    const { conversation, visitor } = queued!.data as Data;
     expect(conversation.url).toBe('https://dashboard.example.com/conversations/cnv_1');
     expect([large.startsWith(conversation.subject), large.startsWith(conversation.first_message)]).toEqual([
       true,

@@ -313,7 +313,7 @@ describe('the portals of two organizations', () => {
       );
       // All operations once, however long that takes; then as many as there is time for.
       await fc.assert(keepsApart, { numRuns: Math.ceil(suite.described.operations.length / AT_ONCE) });
-      await fc.assert(keepsApart, { numRuns: 110, interruptAfterTimeLimit: 6_000 });
+      await fc.assert(keepsApart, { numRuns: 110, plugins: [fc.interruptAfterTimeLimit(6_000)] });
       expect(await stateOf(foreign)).toEqual(before);
     }
     const all = suite.described.operations.map(({ operationId }) => operationId);

@@ -506,7 +506,7 @@ describe('a request', () => {
       const agent = await Agent.connect(app.url, one.key, era);
       const { cursor } = await agent.poll({ name: 'ticket.created' });
       let [reading, mostReading] = [0, 0];
-      // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its object below
+      // oxlint-disable-next-line typescript/unbound-method -- it is called with its object below
       const { page: read } = SharedReads.prototype;
       jest.spyOn(SharedReads.prototype, 'page').mockImplementation(async function (this: SharedReads, orgId, ...asked) {
         if (orgId !== one.orgId) return read.call(this, orgId, ...asked);

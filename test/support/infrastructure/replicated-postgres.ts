@@ -74,8 +74,11 @@ function standbyOf(server: EmbeddedPostgres): Standby {
   const run = async (sql: string): Promise<readonly unknown[]> => {
     const client = new Client({ connectionString: url });
     await client.connect();
-    const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.end());
-    return rows;
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
   };
   return {
     url,

@@ -6,7 +6,7 @@ import type { MemberRule } from './checked.decorator.js';
  * Characters that a text must not have. Postgres cannot store NUL, UTF-8 has no lone surrogates, and the others are
  * invisible.
  */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
 /** The same rule for the documentation. It omits lone surrogates, which JSON cannot hold in a pattern. */
 const PRINTABLE_PATTERN = String.raw`^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$`;

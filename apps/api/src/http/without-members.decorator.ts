@@ -2,7 +2,7 @@ import { Injectable, UseGuards, type CanActivate, type ExecutionContext } from '
 import type { FastifyRequest } from 'fastify';
 import { readDto } from './json-body.decorator.js';
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a body without members is a class without any
+// oxlint-disable-next-line typescript/no-extraneous-class -- a body without members is a class without any
 class NoMembers {}
 
 @Injectable()

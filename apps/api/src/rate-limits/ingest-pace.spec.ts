@@ -11,7 +11,7 @@ const events = (count: number) => ({ events: count, bytes: count * 700 });
 
 /** What takes less than this counts as quick, milliseconds: what else the machine does is not to be seen here. */
 const QUICK_MS = 100;
-// eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its object below
+// oxlint-disable-next-line typescript/unbound-method -- it is called with its object below
 const { took } = PartTempo.prototype;
 
 let pace: IngestPace;

@@ -37,9 +37,9 @@ const PRINTABLE_ASCII = /^[ -~]+$/;
 /** Names with a space between them, without `"` and `\` (RFC 6749, 3.3). */
 const SCOPE = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/;
 /** Anything but control characters. A user name has no colon (RFC 7617). */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const USERNAME = /^[^\u0000-\u001f\u007f:\p{Surrogate}]*$/u;
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const PASSWORD = /^[^\u0000-\u001f\u007f\p{Surrogate}]*$/u;
 
 const MAX_USERNAME = 255;

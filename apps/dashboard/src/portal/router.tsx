@@ -13,7 +13,7 @@ const first = createRoute({
   path: '/',
   beforeLoad: ({ context }) => {
     const session = portalSession(context.queries);
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+    // oxlint-disable-next-line typescript/only-throw-error -- the router redirects in this way
     if (session !== null) throw redirect({ to: homeInPortal(session), replace: true });
   },
 });
@@ -25,7 +25,7 @@ export function portalRouter(queries: QueryClient) {
     queries,
     Shell: PortalShell,
     enter: () => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router redirects in this way
+      // oxlint-disable-next-line typescript/only-throw-error -- the router redirects in this way
       if (!isPortalOpen(queries)) throw redirect({ to: '/ended' as '/', replace: true });
     },
   });

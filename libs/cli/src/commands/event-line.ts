@@ -1,7 +1,7 @@
 import type { EventHead } from '../forwarding/push-headers.js';
 
 /** Characters that could make a terminal do something. JSON leaves these in texts. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 
 /** Returns the text without characters that control a terminal. */

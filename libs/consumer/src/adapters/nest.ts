@@ -34,7 +34,7 @@ export interface GaplessWebhookModuleAsyncOptions extends Pick<ModuleMetadata, '
   /** The providers that Nest passes to `useFactory`. */
   readonly inject?: FactoryProvider['inject'];
   // Nest itself types the arguments of factories like this.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   readonly useFactory: (...dependencies: any[]) => WebhookOptions | Promise<WebhookOptions>;
 }
 

@@ -82,7 +82,7 @@ function checkName(url: URL, name: string, allowedNetworks: readonly Network[]):
 export function checkEndpointUrl(text: string, rules: EndpointUrlRules): EndpointUrlCheck {
   const { allowHttp, allowedNetworks, ports } = rules;
   if (text.length > MAX_URL_LENGTH) return refuse('url_invalid', `the url is longer than ${MAX_URL_LENGTH} characters`);
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\s\\\u0000-\u001f\u007f\p{Surrogate}]/u.test(text)) {
     return refuse('url_invalid', 'the url contains white space, a control character, half a character or a backslash');
   }

@@ -8,7 +8,7 @@ export type EventArguments =
   | { readonly kind: 'invalid'; readonly detail: string };
 
 /** Characters that a filter must not have: all but tabs and line breaks, as those of endpoints. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\p{Surrogate}/u;
 
 function invalid(detail: string): EventArguments {

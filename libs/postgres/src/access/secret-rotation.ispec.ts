@@ -116,7 +116,8 @@ describe('the rotation of the encryption key', () => {
     const entries = await indexEntriesRead(other.store, orgId, async () => {
       expect(await new SecretRotation(other.store, cipher).rotate()).toMatchObject({ idempotency_keys: stale });
       await other.store.query('select pg_stat_force_next_flush()');
-    }).finally(() => other.drop());
+    });
+    await other.drop();
     // Pages with stale rows are read again when these are encrypted.
     expect(entries).toBeLessThan(rotated + 3 * stale + 500);
   });

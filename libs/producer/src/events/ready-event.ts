@@ -28,7 +28,6 @@ export class InvalidEventError extends Error {
 }
 
 function occurredAt({ occurred_at: given }: NewEvent, index: number): string {
-  // eslint-disable-next-line no-restricted-syntax -- callers have no clock to pass
   const time = new Date(given ?? Date.now());
   if (Number.isNaN(time.getTime())) throw new InvalidEventError(index, `occurred_at is not a time: ${String(given)}`);
   return time.toISOString();

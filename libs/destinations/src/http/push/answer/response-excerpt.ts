@@ -8,7 +8,7 @@ const decoder = new TextDecoder('utf-8');
  * All control characters except tab and line feed. PostgreSQL stores no NUL, and the others would upset a terminal.
  * Marks that change the direction of writing are included, because they can disguise a text.
  */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Returns the longest start of the text that an excerpt may have, cut between characters. */
