@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SEQ_NONE, type OrgId } from '#libs/domain';
 import { DeliveryLogAudit, FeedAudit, Store } from '#libs/postgres';
@@ -75,14 +76,16 @@ async function verify(...args: readonly string[]): Promise<Verified & { readonly
   return { ...(JSON.parse(line) as Verified), exitCode: failure === null ? 0 : (failure.exitCode ?? 1) };
 }
 
+interface Rebuilt {
+  readonly records: number;
+  readonly folded_before: number;
+  readonly tables: readonly { readonly table: string; readonly rows: number; readonly differing: number }[] | null;
+}
+
 async function rebuild(environment: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const { lines, failure } = await runCommand(rebuildCommand, environment, ['--json', ...args]);
   if (failure !== null) throw failure;
-  return JSON.parse(lines[0]!) as {
-    readonly records: number;
-    readonly folded_before: number;
-    readonly tables: readonly { readonly table: string; readonly rows: number; readonly differing: number }[] | null;
-  };
+  return JSON.parse(lines[0]!) as Rebuilt;
 }
 
 async function days(): Promise<readonly string[]> {
@@ -376,6 +379,20 @@ describe('rebuild', () => {
     expect(report.tables?.every(({ rows, differing }) => rows > 0 && differing === 0)).toBe(true);
     expect((await verify()).differences).toEqual({ count: 0, first: [] });
     expect(await rebuild(gapless.environment)).toMatchObject({ records: report.folded_before, folded_before: 0 });
+  });
+
+  it('folds on several threads', async () => {
+    await api.emit(oneTo(500).map((n) => ({ event: 'ticket.created', data: { n } })));
+    await settled();
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [resolve(ROOT, 'dist/apps/cli/src/main.js'), 'rebuild', '--json', '--threads', '3'],
+      { env: { ...process.env, ...gapless.environment } },
+    );
+    const report = JSON.parse(stdout) as Rebuilt;
+    expect(report.records).toBeGreaterThan(3 * 500);
+    expect(report.tables?.every(({ rows, differing }) => rows > 0 && differing === 0)).toBe(true);
+    expect((await verify()).differences).toEqual({ count: 0, first: [] });
   });
 
   it('takes who owns the tables, and leaves everything as it is for anybody else', async () => {

@@ -55,30 +55,31 @@ export async function withInstallation<T>(
     SECRET_ENCRYPTION_KEYS: environment['SECRET_ENCRYPTION_KEYS']?.trim() || NO_KEYS,
   });
   const topics = topicNames(config.topicPrefix, config.retrySchedule);
-  const connect = (partitions: number) =>
-    new KafkaConnection({
-      brokers: config.kafkaBrokers,
-      access: kafkaAccess(config),
-      clientId: 'gapless-cli',
-      logger: createLogger('silent', 'cli'),
-      partitions,
-    });
-  await reach(connect(config.partitions));
+  const kafka = connectKafka(config);
+  await reach(kafka);
   let places = config.partitions;
   return withStore(
     environment,
     async (store) => {
-      const partitions = await partitionsOf(
-        store,
-        new InstallationTopic(connect(config.partitions), topics.installation),
-      );
+      const partitions = await partitionsOf(store, new InstallationTopic(kafka, topics.installation));
       const known = { ...config, partitions: partitions ?? config.partitions };
       places = known.partitions;
       await openFeed(store, environment, { placesAreChecked, movesFeed });
-      return act({ config: known, topics, connection: connect(known.partitions), store });
+      return act({ config: known, topics, connection: connectKafka(known), store });
     },
     { queryTimeoutMs: QUERY_TIMEOUT_MS, partitionOf: (orgId) => partitionOf(orgId, places), migrates },
   );
+}
+
+/** Places keys by the `partitions` of the settings. */
+export function connectKafka(config: Config): KafkaConnection {
+  return new KafkaConnection({
+    brokers: config.kafkaBrokers,
+    access: kafkaAccess(config),
+    clientId: 'gapless-cli',
+    logger: createLogger('silent', 'cli'),
+    partitions: config.partitions,
+  });
 }
 
 /**

@@ -71,4 +71,5 @@ export {
   type Stretch,
 } from './projections/projection-offsets.js';
 export * from './projections/shadow/projection-shadow.js';
+export * from './projections/shadow/shadow-tables.js';
 export { readPositions, type ProjectionName, type ProjectionPositions } from './projections/projection-tables.js';

@@ -13,14 +13,14 @@ import { rebuild, type RebuildReport, type RebuildRequest } from './rebuild.js';
  */
 export async function assignPlaces(
   installation: Installation,
-  { startsOver, clock }: Pick<RebuildRequest, 'startsOver' | 'clock'>,
+  request: Pick<RebuildRequest, 'startsOver' | 'threads' | 'clock'>,
   progress: Progress,
 ): Promise<RebuildReport> {
   const { store, config } = installation;
   await refuseIfRunning(installation);
   const places = new FeedPlaces(store);
   await places.beginMove();
-  const report = await rebuild(installation, { projections: ['feed'], fromEmpty: true, startsOver, clock }, progress);
+  const report = await rebuild(installation, { ...request, projections: ['feed'], fromEmpty: true }, progress);
   const lastSeqs = await checkpointedSeqs(installation);
   const { all, mainPlace } = store.feed;
   for (const server of all) {

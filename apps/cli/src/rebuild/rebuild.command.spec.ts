@@ -22,6 +22,7 @@ describe('options that do not go together', () => {
     '--to postgres://a/b --start-over',
     '--to-file urls --start-over',
     '--to postgres://a/b --deliveries',
+    '--to postgres://a/b --threads 2',
     '--assign-places --from-empty',
     '--assign-places --to postgres://a/b',
   ])('are refused: %s', async (options) => {
@@ -33,6 +34,11 @@ describe('options that do not go together', () => {
     const { failure } = await runCommand(rebuildCommand, NOWHERE, ['--assign-places', '--start-over']);
     expect(failure?.message).toMatch('PORT=-1');
   });
+});
+
+it.each(['0', '65', '1.5', 'all'])('--threads %s is refused', async (threads) => {
+  const { failure } = await runCommand(rebuildCommand, NOWHERE, ['--threads', threads]);
+  expect(failure?.message).toContain('expected an integer from 1 to 64');
 });
 
 describe('what a move says', () => {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { Clock } from '#libs/domain';
 import { SecretCipher, ShadowInUseError, TablesInUseError, type ProjectionName } from '#libs/postgres';
 import { databaseName, readSetting, SETTINGS, type Environment } from '#libs/runtime';
@@ -17,10 +17,14 @@ interface RebuildFlags {
   readonly fromEmpty?: boolean;
   readonly assignPlaces?: boolean;
   readonly startOver?: boolean;
+  readonly threads?: number;
   readonly to?: string;
   readonly toFile?: string;
   readonly json?: boolean;
 }
+
+/** More would only wait for Postgres. */
+const MAX_THREADS = 64;
 
 const HELP = `
 Folds the log and the delivery facts into new tables while the service runs, compares both at the same offsets, and replaces the
@@ -48,6 +52,11 @@ export function rebuildCommand(
     .option('--from-empty', 'do not compare with the old tables, because they are lost')
     .option('--assign-places', 'build the feed in the databases of PROJECTION_DATABASE_URLS, while nothing runs')
     .option('--start-over', 'start over, in place of going on with a rebuild that was interrupted')
+    .option(
+      '--threads <n>',
+      `fold some of the partitions on each of up to ${MAX_THREADS} threads (default: half the cores)`,
+      readThreads,
+    )
     .option('--to <urls>', 'move the feed to these databases, comma-separated, while the service runs')
     .option('--to-file <path>', 'like --to, with the urls in a file')
     .option('--json', 'print JSON')
@@ -59,15 +68,19 @@ export function rebuildCommand(
         projections,
         fromEmpty: flags.fromEmpty === true,
         startsOver: flags.startOver === true,
+        threads: flags.threads ?? null,
         clock: context.clock,
       };
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;
       const ways = [assigns, flags.to !== undefined, flags.toFile !== undefined].filter(Boolean).length;
-      const hasMore = flags.deliveries === true || flags.fromEmpty === true || (moves && request.startsOver);
+      const hasMore =
+        flags.deliveries === true ||
+        flags.fromEmpty === true ||
+        (moves && (request.startsOver || flags.threads !== undefined));
       if (ways > 1 || (ways === 1 && hasMore)) {
         throw new CliError(
-          '--to and --to-file can only be combined with --json, --assign-places also with --start-over',
+          '--to and --to-file can only be combined with --json, --assign-places also with --start-over and --threads',
         );
       }
       const progress = context.progress ?? terminalProgress();
@@ -96,6 +109,12 @@ export function rebuildCommand(
       );
       for (const line of flags.json === true ? [reportJson(report)] : reportLines(report)) context.print(line);
     });
+}
+
+function readThreads(text: string): number {
+  const threads = Number(text);
+  if (/^\d+$/.test(text) && threads >= 1 && threads <= MAX_THREADS) return threads;
+  throw new InvalidArgumentError(`expected an integer from 1 to ${MAX_THREADS}`);
 }
 
 /** Turns errors that pass by themselves into errors that are printed without a stack. */

@@ -19,6 +19,7 @@ const REQUEST = {
   projections: ['feed', 'deliveries'],
   fromEmpty: false,
   startsOver: false,
+  threads: 1,
   clock: systemClock,
 } as const;
 

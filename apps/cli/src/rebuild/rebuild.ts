@@ -1,8 +1,8 @@
+import { availableParallelism } from 'node:os';
 import { VERSION, type Clock, type OrgId } from '#libs/domain';
 import {
   compareProjections,
   DayPartitions,
-  DeliveryProjection,
   EndpointVersions,
   ProjectionShadow,
   readPositions,
@@ -12,10 +12,12 @@ import {
   type TableComparison,
 } from '#libs/postgres';
 import { parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
-import { createLogger } from '#libs/runtime';
 import type { Installation } from '../installation.js';
 import type { Progress } from '../verify/progress.js';
-import { deliveryFold, feedFold, ProjectionFold } from './projection-fold.js';
+import { foldHere, type FoldRules, type FoldStretches } from './fold/fold-stretches.js';
+import { foldOnThreads } from './fold/fold-threads.js';
+import { ProjectionFold } from './fold/projection-fold.js';
+import { shadowStoreOptions } from './fold/shadow-store-options.js';
 
 export interface RebuildRequest {
   readonly projections: readonly ProjectionName[];
@@ -23,6 +25,8 @@ export interface RebuildRequest {
   readonly fromEmpty: boolean;
   /** Whether to start over where an earlier rebuild was interrupted. */
   readonly startsOver: boolean;
+  /** How many threads fold at the same time, each some of the partitions. `null`: half the cores, if it is worth it. */
+  readonly threads: number | null;
   /** The retention goes on while the rebuild runs. */
   readonly clock: Clock;
 }
@@ -49,8 +53,8 @@ const LAST_STRETCH = 500;
  */
 const ROUNDS = 50;
 
-/** The timeout of queries: longer than any statement of a fold takes. */
-const QUERY_TIMEOUT_MS = 600_000;
+/** A thread takes a second to start, so it is not worth it for fewer records. */
+const WORTH_THREADS = 50_000;
 
 /**
  * Folds the projections again into a shadow while the service runs. Then it compares the shadow with the served tables
@@ -108,16 +112,13 @@ async function rebuildPart(
 ): Promise<RebuildReport> {
   const { topics } = installation;
   const options = {
-    databaseUrl: part.databaseUrl,
-    applicationName: 'gapless-rebuild',
-    logger: createLogger('silent', 'cli'),
-    queryTimeoutMs: QUERY_TIMEOUT_MS,
+    ...shadowStoreOptions(part.databaseUrl),
     topics: { feed: topics.log, deliveries: topics.deliveries },
     work: workOf(installation, request, part),
     startsOver: request.startsOver,
   };
   return ProjectionShadow.with(part.store, options, async (shadow) => {
-    const run = new Rebuild({ ...installation, store: part.store }, request, shadow, part.isOwn, progress);
+    const run = new Rebuild(installation, part, request, shadow, progress);
     const foldedBefore = shadow.goesOn ? await run.goOn() : 0;
     await run.foldUntilClose();
     // With `--from-empty`, the served events are lost or wrong.
@@ -167,32 +168,39 @@ class Rebuild {
 
   constructor(
     private readonly installation: Installation,
+    private readonly part: RebuildPart,
     private readonly request: RebuildRequest,
     private readonly shadow: ProjectionShadow,
-    private readonly isOwn: (partition: number) => boolean,
     private readonly progress: Progress,
   ) {
-    const { connection, topics, config } = installation;
-    const { store } = shadow;
-    this.#days = new DayPartitions(store);
-    // Endpoints that failed too often are inactive already. With `--from-empty`, their records may be older than the
-    // facts.
-    const deliveries = new DeliveryProjection(store, config.autoDisableAfter, request.fromEmpty ? 'disable' : 'leave');
-    const onRecords = (count: number) => {
-      this.records += count;
-      progress.advance(count);
-    };
-    const onForeign = (count: number) => {
-      this.foreign += count;
-    };
-    const sources = {
-      feed: { topic: topics.log, apply: feedFold(store) },
-      deliveries: { topic: topics.deliveries, apply: deliveryFold(deliveries, (ids) => shadow.note(ids), onForeign) },
-    };
+    const { connection, topics } = installation;
+    this.#days = new DayPartitions(shadow.store);
+    const topicOf = { feed: topics.log, deliveries: topics.deliveries };
     this.#folds = request.projections.map((name) => {
       const beginAt = (partition: number, offset: number) => shadow.beginAt(name, partition, offset);
-      return new ProjectionFold(name, { connection, ...sources[name], beginAt, onRecords });
+      return new ProjectionFold(name, { connection, topic: topicOf[name], fold: this.#foldOf(name), beginAt });
     });
+  }
+
+  #foldOf(projection: ProjectionName): FoldStretches {
+    const { connection, config } = this.installation;
+    const { fromEmpty } = this.request;
+    const { databaseUrl } = this.part;
+    const rules: FoldRules = { projection, autoDisableAfter: config.autoDisableAfter, fromEmpty };
+    const onFolded = (records: number, foreign: number) => {
+      this.records += records;
+      this.foreign += foreign;
+      this.progress.advance(records);
+    };
+    const here = foldHere(connection, this.shadow.tables, rules, onFolded);
+    return (stretches) => {
+      const threads = threadsFor(
+        stretches.reduce((sum, { from, to }) => sum + to - from, 0),
+        this.request.threads,
+      );
+      const fold = threads === 1 ? here : foldOnThreads(threads, { config, databaseUrl, rules }, onFolded);
+      return fold(stretches);
+    };
   }
 
   /** Goes on where an earlier rebuild was interrupted. @returns how many records that one folded */
@@ -230,16 +238,16 @@ class Rebuild {
   /** Keeps what the served feed has within retention and the log has no longer. @returns how many events these are */
   async keepOlder(): Promise<number> {
     const { partitions } = this.installation.config;
-    const isOwn = (orgId: OrgId) => this.isOwn(partitionOf(orgId, partitions));
+    const isOwn = (orgId: OrgId) => this.part.isOwn(partitionOf(orgId, partitions));
     const sinceMs = await this.#prunedBefore();
     return this.shadow.keepOlder({ isOwn, sinceMs }, (positions) => this.#foldTo(positions));
   }
 
   /** Compares a snapshot of the served tables with the shadow, which is first folded up to the same offsets. */
   async compare(): Promise<readonly TableComparison[]> {
-    const { store, topics } = this.installation;
+    const { topics } = this.installation;
     const ofProjection = { feed: topics.log, deliveries: topics.deliveries };
-    return store.snapshot(async (served) => {
+    return this.part.store.snapshot(async (served) => {
       const positions = await readPositions(served, ofProjection);
       await this.#foldTo(positions);
       const sinceMs = await this.#prunedBefore();
@@ -259,12 +267,18 @@ class Rebuild {
 
   /** Leaves out partitions whose feed is in another database now: this one may have had them in an earlier list. */
   #ownOf({ projection }: ProjectionFold, offsets: Positions): Positions {
-    return projection === 'feed' ? new Map([...offsets].filter(([partition]) => this.isOwn(partition))) : offsets;
+    return projection === 'feed' ? new Map([...offsets].filter(([partition]) => this.part.isOwn(partition))) : offsets;
   }
 
   async #prunedBefore(): Promise<number> {
     return this.#days.prunedBefore(this.request.clock.now(), this.installation.config.retentionMs);
   }
+}
+
+/** One thread is the command's own. Projectors wait for the last stretch, so no other is started for it. */
+function threadsFor(records: number, wanted: number | null): number {
+  if (records < LAST_STRETCH) return 1;
+  return wanted ?? (records < WORTH_THREADS ? 1 : Math.ceil(availableParallelism() / 2));
 }
 
 function furthest(one: Positions, other: Positions): Positions {

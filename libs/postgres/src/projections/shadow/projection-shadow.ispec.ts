@@ -103,7 +103,7 @@ describe('a shadow of the projections', () => {
     const interrupt = () =>
       withShadow(async (shadow) => {
         await project(shadow.store, orgId, 5, 6);
-        await shadow.note([anEndpointId(1)]);
+        await shadow.tables.note([anEndpointId(1)]);
         throw new Error('the brokers are away');
       });
     const found = (options?: { work?: string; startsOver?: boolean }) =>
@@ -188,7 +188,7 @@ describe('a shadow of the projections', () => {
     const orgId = anOrgId();
     const [kept, deleted] = [await anEndpoint(store, orgId), await anEndpoint(store, orgId)];
     await withShadow(async (shadow) => {
-      await shadow.note([kept, deleted]);
+      await shadow.tables.note([kept, deleted]);
       await schedule(shadow.store, orgId, kept, 1);
       await schedule(shadow.store, orgId, deleted, 2);
       await new EndpointRecords(store, aCipher()).delete(orgId, deleted);

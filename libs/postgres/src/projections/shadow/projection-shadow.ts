@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
-import { OperatorError, type Anchor, type EndpointId, type OrgId, type Position } from '#libs/domain';
+import { OperatorError, type Anchor, type OrgId, type Position } from '#libs/domain';
+import { SHADOW, ShadowTables, type ShadowStoreOptions } from './shadow-tables.js';
 import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
 import { beginAt, projectedPositions } from '../projection-offsets.js';
@@ -11,11 +12,10 @@ import {
   type ProjectionPositions,
 } from '../projection-tables.js';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
-import { isLockNotAvailable, isPassingInAMoment, Store, type StoreOptions } from '../../connection/store.js';
+import { isLockNotAvailable, isPassingInAMoment, type Store } from '../../connection/store.js';
 import { MIGRATIONS } from '../../migrations/index.js';
 
-/** The schemas where projections are built, and where replaced tables are kept until they are dropped. */
-const SHADOW = 'gapless_shadow';
+/** The schema where replaced tables are kept until they are dropped. */
 const RETIRED = 'gapless_retired';
 
 /** Below Postgres' deadlock timeout (1 s), so that this transaction gives way before Postgres ends a reader. */
@@ -42,7 +42,7 @@ export class ShadowSchemaError extends OperatorError {
   override readonly name = 'ShadowSchemaError';
 }
 
-export interface ShadowOptions extends Omit<StoreOptions, 'shadowSchema' | 'migratesWhenOpened'> {
+export interface ShadowOptions extends ShadowStoreOptions {
   readonly topics: Readonly<Record<ProjectionName, string>>;
   /** Topics, projections and settings that decide what is folded. Work is resumed in a shadow that has the same. */
   readonly work: string;
@@ -55,17 +55,19 @@ export interface ShadowOptions extends Omit<StoreOptions, 'shadowSchema' | 'migr
  * and read endpoints and keys from the usual tables. It can replace the served tables.
  */
 export class ProjectionShadow {
-  readonly #endpoints = new Set<EndpointId>();
-
   private constructor(
     private readonly served: Store,
-    readonly store: Store,
+    readonly tables: ShadowTables,
     private readonly topics: Readonly<Record<ProjectionName, string>>,
     /** The names of its migrations. */
     private readonly schema: string,
     /** Whether an earlier process was interrupted while it folded. */
     readonly goesOn: boolean,
   ) {}
+
+  get store(): Store {
+    return this.tables.store;
+  }
 
   /**
    * Runs `act` with a shadow, and removes the rest of it. If `act` fails, or the process dies, the shadow stays, and the next
@@ -85,16 +87,15 @@ export class ProjectionShadow {
         await dropSchemas(served);
         await served.query(`create schema ${SHADOW}`);
       }
-      const store = new Store({ ...options, migratesWhenOpened: !goesOn, shadowSchema: SHADOW });
+      const tables = new ShadowTables(options, !goesOn);
+      const { store } = tables;
       try {
         await store.open(() => undefined);
         if (!goesOn) {
           await keepProjectionsOnly(store);
           await beginWork(served, wanted);
         }
-        const shadow = new ProjectionShadow(served, store, topics, schema, goesOn);
-        await shadow.#readEndpoints();
-        const result = await act(shadow);
+        const result = await act(new ProjectionShadow(served, tables, topics, schema, goesOn));
         await store.close();
         await dropSchemas(served);
         return { result };
@@ -104,24 +105,6 @@ export class ProjectionShadow {
     });
     if (done === null) throw new ShadowInUseError('another process is rebuilding');
     return done.result;
-  }
-
-  /** Notes endpoints whose deliveries the shadow is about to hold. */
-  async note(endpoints: readonly EndpointId[]): Promise<void> {
-    const fresh = [...new Set(endpoints)].filter((id) => !this.#endpoints.has(id));
-    if (fresh.length === 0) return;
-    await this.served.query(
-      `insert into ${SHADOW}.rebuild_endpoints select unnest($1::text[]) on conflict do nothing`,
-      [fresh],
-    );
-    for (const id of fresh) this.#endpoints.add(id);
-  }
-
-  async #readEndpoints(): Promise<void> {
-    const rows = await this.served.query<{ id: EndpointId }>(
-      `select endpoint_id as id from ${SHADOW}.rebuild_endpoints`,
-    );
-    for (const { id } of rows) this.#endpoints.add(id);
   }
 
   /** Returns where a projection of the shadow goes on, and its last record before that. */
@@ -219,7 +202,7 @@ export class ProjectionShadow {
       await carryOver(runner, projections);
       if (projections.includes('deliveries')) {
         await countAgain(runner);
-        await leaveToSweep(runner, [...this.#endpoints]);
+        await leaveToSweep(runner);
       }
       await exchange(runner, projections);
       // Nothing is left to go on with.
@@ -359,19 +342,17 @@ async function countAgain(runner: QueryRunner): Promise<void> {
  * Leaves rows of deleted endpoints to the sweep. An endpoint may be deleted after its facts were folded. Its rows are
  * hidden, but removing them here would take too long.
  */
-async function leaveToSweep(runner: QueryRunner, seen: readonly EndpointId[]): Promise<void> {
+async function leaveToSweep(runner: QueryRunner): Promise<void> {
   await runner.query(
     `insert into public.deleted_endpoints (endpoint_id, org_id, deleted_at)
-     select seen.id, d.org_id, now() from unnest($1::text[]) as seen(id)
-     cross join lateral (select org_id from ${SHADOW}.deliveries where endpoint_id = seen.id limit 1) d
-     where not exists (select from public.endpoints e where e.id = seen.id) on conflict do nothing`,
-    [seen],
+     select seen.endpoint_id, d.org_id, now() from ${SHADOW}.rebuild_endpoints seen
+     cross join lateral (select org_id from ${SHADOW}.deliveries where endpoint_id = seen.endpoint_id limit 1) d
+     where not exists (select from public.endpoints e where e.id = seen.endpoint_id) on conflict do nothing`,
   );
   for (const table of ['endpoint_health', 'endpoint_endings']) {
     await runner.query(
-      `delete from ${SHADOW}.${table} t where t.endpoint_id = any($1)
+      `delete from ${SHADOW}.${table} t using ${SHADOW}.rebuild_endpoints seen where t.endpoint_id = seen.endpoint_id
          and not exists (select from public.endpoints e where e.id = t.endpoint_id)`,
-      [seen],
     );
   }
 }

@@ -1,67 +1,15 @@
-import { factEndpointId, type EndpointId, type Position } from '#libs/domain';
-import {
-  DeliveryProjection,
-  FeedProjection,
-  type Projected,
-  type ProjectionName,
-  type Store,
-  type Stretch,
-} from '#libs/postgres';
-import {
-  anchorOf,
-  anchorText,
-  checkPositions,
-  LogPositions,
-  readLogRecords,
-  streamPartitions,
-  type KafkaConnection,
-  type Positions,
-  type RecordBatch,
-} from '#libs/kafka-log';
-import { CliError } from '../cli-error.js';
-import { factOf } from '../fact-of.js';
-
-/**
- * Partitions that are folded at the same time. The statements of one wait for Postgres while records of another are decoded.
- */
-const PARTITIONS_AT_ONCE = 4;
-
-/** Folds a batch into a projection, as the projector does. */
-type Apply = (stretch: Stretch, batch: RecordBatch) => Promise<Projected>;
-
-export function feedFold(store: Store): Apply {
-  const projection = new FeedProjection(store);
-  return (stretch, { records }) => projection.apply(stretch, readLogRecords(records));
-}
-
-/**
- * @param onEndpoints called with the endpoints of the facts, before these are folded
- * @param onForeign called with the number of records that are not facts
- */
-export function deliveryFold(
-  projection: DeliveryProjection,
-  onEndpoints: (ids: readonly EndpointId[]) => Promise<void>,
-  onForeign: (count: number) => void,
-): Apply {
-  return async (stretch, { records }) => {
-    // The projector has put records that are not facts into the dead letters.
-    const facts = records.flatMap((record) => {
-      const fact = factOf(record);
-      return fact === undefined ? [] : [{ offset: record.offset, fact }];
-    });
-    onForeign(records.length - facts.length);
-    await onEndpoints(facts.map(({ fact }) => factEndpointId(fact)));
-    return projection.apply(stretch, facts);
-  };
-}
+import type { Position } from '#libs/domain';
+import type { ProjectionName } from '#libs/postgres';
+import { checkPositions, LogPositions, type KafkaConnection, type Positions } from '#libs/kafka-log';
+import { CliError } from '../../cli-error.js';
+import type { FoldStretches } from './fold-stretches.js';
 
 export interface ProjectionFoldUse {
   readonly connection: KafkaConnection;
   readonly topic: string;
-  readonly apply: Apply;
+  readonly fold: FoldStretches;
   /** Notes that everything before an offset is folded, for a partition of which the topic has no record any more. */
   readonly beginAt: (partition: number, offset: number) => Promise<void>;
-  readonly onRecords: (count: number) => void;
 }
 
 /** Folds a projection again, from the first record that still exists, or from where it was interrupted. */
@@ -115,11 +63,7 @@ export class ProjectionFold {
       .filter(([partition, to]) => to > this.#at(partition))
       .map(([partition, to]) => ({ topic: this.use.topic, partition, from: this.#at(partition), to }));
     if (stretches.length === 0) return;
-    const ends = await streamPartitions(this.use.connection, stretches, (batch) => this.#fold(batch), {
-      partitionsAtOnce: PARTITIONS_AT_ONCE,
-      // An unreadable batch of the log may have events, so it ends the rebuild.
-      ...(this.projection === 'deliveries' ? { unreadable: 'given' as const } : {}),
-    });
+    const ends = await this.use.fold(stretches);
     for (const { partition, to } of stretches) {
       const end = ends.get(`${this.use.topic}/${partition}`) ?? 0;
       if (end < to) {
@@ -131,22 +75,6 @@ export class ProjectionFold {
       if (!this.#reached.has(partition)) await this.use.beginAt(partition, to);
       this.#reached.set(partition, to);
     }
-  }
-
-  async #fold(batch: RecordBatch): Promise<void> {
-    const { topic, partition, records } = batch;
-    const firstOffset = records[0]?.unreadable?.firstOffset ?? records[0]?.offset ?? 0;
-    const nextOffset = (records.at(-1)?.offset ?? 0) + 1;
-    const last = records.at(-1);
-    const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
-    const stretch = { projection: this.projection, topic, partition, firstOffset, nextOffset, ...anchor };
-    const projected = await this.use.apply(stretch, batch);
-    if (projected.kind === 'behind') {
-      throw new CliError(
-        `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}`,
-      );
-    }
-    this.use.onRecords(records.length);
   }
 
   #at(partition: number): number {
