@@ -104,7 +104,7 @@ function startMove(list: readonly string[]): ChildProcess {
   const path = join(folder, 'urls');
   writeFileSync(path, list.join('\n'));
   const main = resolve(ROOT, 'dist/apps/cli/src/main.js');
-  return spawn(process.execPath, [main, 'rebuild', '--to-file', path, '--json'], {
+  return spawn(process.execPath, [main, 'rebuild', '--to-file', path, '--threads', '3', '--json'], {
     env: { PATH: process.env['PATH'], ...environment() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

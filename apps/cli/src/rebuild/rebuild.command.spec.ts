@@ -22,12 +22,11 @@ describe('options that do not go together', () => {
     '--to postgres://a/b --start-over',
     '--to-file urls --start-over',
     '--to postgres://a/b --deliveries',
-    '--to postgres://a/b --threads 2',
     '--assign-places --from-empty',
     '--assign-places --to postgres://a/b',
   ])('are refused: %s', async (options) => {
     const { failure } = await runCommand(rebuildCommand, NOWHERE, options.split(' '));
-    expect(failure?.message).toMatch(/^--to and --to-file can only be combined with --json/);
+    expect(failure?.message).toMatch(/^--to and --to-file can only be combined with --json and --threads/);
   });
 
   it('do not include --assign-places and --start-over', async () => {

@@ -54,7 +54,7 @@ export function rebuildCommand(
     .option('--start-over', 'start over, in place of going on with a rebuild that was interrupted')
     .option(
       '--threads <n>',
-      `fold some of the partitions on each of up to ${MAX_THREADS} threads (default: half the cores)`,
+      `fold on so many threads, up to ${MAX_THREADS} (default: half the cores, if it is worth it)`,
       readThreads,
     )
     .option('--to <urls>', 'move the feed to these databases, comma-separated, while the service runs')
@@ -74,13 +74,10 @@ export function rebuildCommand(
       const assigns = flags.assignPlaces === true;
       const moves = flags.to !== undefined || flags.toFile !== undefined;
       const ways = [assigns, flags.to !== undefined, flags.toFile !== undefined].filter(Boolean).length;
-      const hasMore =
-        flags.deliveries === true ||
-        flags.fromEmpty === true ||
-        (moves && (request.startsOver || flags.threads !== undefined));
+      const hasMore = flags.deliveries === true || flags.fromEmpty === true || (moves && request.startsOver);
       if (ways > 1 || (ways === 1 && hasMore)) {
         throw new CliError(
-          '--to and --to-file can only be combined with --json, --assign-places also with --start-over and --threads',
+          '--to and --to-file can only be combined with --json and --threads, --assign-places also with --start-over',
         );
       }
       const progress = context.progress ?? terminalProgress();
@@ -90,7 +87,7 @@ export function rebuildCommand(
         const { clock } = context;
         const moved = await withInstallation(
           environment,
-          (installation) => moveFeed(installation, { urls, cipher, clock }, progress),
+          (installation) => moveFeed(installation, { urls, cipher, threads: request.threads, clock }, progress),
           { migrates: true },
         );
         if (moved === undefined) context.print(flags.json === true ? '{}' : 'The feed is in these databases already.');

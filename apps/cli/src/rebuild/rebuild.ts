@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { VERSION, type Clock, type OrgId } from '#libs/domain';
 import {
   compareProjections,
@@ -15,9 +14,9 @@ import { parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
 import type { Progress } from '../verify/progress.js';
 import { foldHere, type FoldRules, type FoldStretches } from './fold/fold-stretches.js';
-import { foldOnThreads } from './fold/fold-threads.js';
+import { foldOnThreads, threadsFor } from './fold/fold-threads.js';
 import { ProjectionFold } from './fold/projection-fold.js';
-import { shadowStoreOptions } from './fold/shadow-store-options.js';
+import { foldStoreOptions } from './fold/fold-store-options.js';
 
 export interface RebuildRequest {
   readonly projections: readonly ProjectionName[];
@@ -52,9 +51,6 @@ const LAST_STRETCH = 500;
  * The most rounds of catching up. Each is shorter than the one before, unless the load is too high for the projectors.
  */
 const ROUNDS = 50;
-
-/** A thread takes a second to start, so it is not worth it for fewer records. */
-const WORTH_THREADS = 50_000;
 
 /**
  * Folds the projections again into a shadow while the service runs. Then it compares the shadow with the served tables
@@ -112,7 +108,7 @@ async function rebuildPart(
 ): Promise<RebuildReport> {
   const { topics } = installation;
   const options = {
-    ...shadowStoreOptions(part.databaseUrl),
+    ...foldStoreOptions(part.databaseUrl),
     topics: { feed: topics.log, deliveries: topics.deliveries },
     work: workOf(installation, request, part),
     startsOver: request.startsOver,
@@ -186,7 +182,8 @@ class Rebuild {
     const { connection, config } = this.installation;
     const { fromEmpty } = this.request;
     const { databaseUrl } = this.part;
-    const rules: FoldRules = { projection, autoDisableAfter: config.autoDisableAfter, fromEmpty };
+    const rules: FoldRules =
+      projection === 'feed' ? { projection } : { projection, autoDisableAfter: config.autoDisableAfter, fromEmpty };
     const onFolded = (records: number, foreign: number) => {
       this.records += records;
       this.foreign += foreign;
@@ -194,12 +191,9 @@ class Rebuild {
     };
     const here = foldHere(connection, this.shadow.tables, rules, onFolded);
     return (stretches) => {
-      const threads = threadsFor(
-        stretches.reduce((sum, { from, to }) => sum + to - from, 0),
-        this.request.threads,
-      );
-      const fold = threads === 1 ? here : foldOnThreads(threads, { config, databaseUrl, rules }, onFolded);
-      return fold(stretches);
+      const threads = threadsFor(stretches, this.request.threads);
+      if (threads === 1) return here(stretches);
+      return foldOnThreads(threads, { config, databaseUrl, isShadow: true, rules }, onFolded)(stretches);
     };
   }
 
@@ -273,12 +267,6 @@ class Rebuild {
   async #prunedBefore(): Promise<number> {
     return this.#days.prunedBefore(this.request.clock.now(), this.installation.config.retentionMs);
   }
-}
-
-/** One thread is the command's own. Projectors wait for the last stretch, so no other is started for it. */
-function threadsFor(records: number, wanted: number | null): number {
-  if (records < LAST_STRETCH) return 1;
-  return wanted ?? (records < WORTH_THREADS ? 1 : Math.ceil(availableParallelism() / 2));
 }
 
 function furthest(one: Positions, other: Positions): Positions {

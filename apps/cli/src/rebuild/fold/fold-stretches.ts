@@ -1,12 +1,5 @@
-import { factEndpointId } from '#libs/domain';
-import {
-  DeliveryProjection,
-  FeedProjection,
-  type Projected,
-  type ProjectionName,
-  type ShadowTables,
-  type Stretch,
-} from '#libs/postgres';
+import { factEndpointId, type EndpointId } from '#libs/domain';
+import { DeliveryProjection, FeedProjection, type Projected, type Store, type Stretch } from '#libs/postgres';
 import {
   anchorOf,
   anchorText,
@@ -37,46 +30,76 @@ export type FoldStretches = (stretches: readonly FoldStretch[]) => Promise<Reado
 export type OnFolded = (records: number, foreign: number) => void;
 
 /** What decides what records become. */
-export interface FoldRules {
-  readonly projection: ProjectionName;
-  readonly autoDisableAfter: number;
-  /** Whether endpoints that failed too often may still be active. */
-  readonly fromEmpty: boolean;
+export type FoldRules =
+  | {
+      readonly projection: 'feed';
+      /** What to do if the topic has lost records since an earlier fold. Default: the error says that it has. */
+      readonly advice?: string;
+    }
+  | {
+      readonly projection: 'deliveries';
+      readonly autoDisableAfter: number;
+      /** Whether endpoints that failed too often may still be active. */
+      readonly fromEmpty: boolean;
+    };
+
+/** Where a fold writes. */
+export interface FoldTables {
+  readonly store: Store;
+  /** Gets endpoints before their facts are folded. */
+  note(endpoints: readonly EndpointId[]): Promise<void>;
 }
 
 /**
  * Partitions that are folded at the same time. The statements of one wait for Postgres while records of another are decoded.
  */
-const PARTITIONS_AT_ONCE = 4;
+export const PARTITIONS_AT_ONCE = 4;
 
-/** Folds in this thread, as the projector does. */
+/** Folds in this thread. */
 export function foldHere(
   connection: KafkaConnection,
-  tables: ShadowTables,
+  tables: FoldTables,
   rules: FoldRules,
   onFolded: OnFolded,
 ): FoldStretches {
+  const fold = batchFold(tables, rules, onFolded);
+  return (stretches) =>
+    streamPartitions(connection, stretches, fold, {
+      partitionsAtOnce: PARTITIONS_AT_ONCE,
+      // An unreadable batch of the log may have events, so it ends the fold.
+      ...(rules.projection === 'deliveries' ? { unreadable: 'given' as const } : {}),
+    });
+}
+
+/** Returns what folds a batch, as the projector does. */
+export function batchFold(
+  tables: FoldTables,
+  rules: FoldRules,
+  onFolded: OnFolded,
+): (batch: RecordBatch) => Promise<void> {
   const apply = rules.projection === 'feed' ? feedFold(tables) : deliveryFold(tables, rules);
-  const fold = async ({ topic, partition, records }: RecordBatch): Promise<void> => {
-    const firstOffset = records[0]?.unreadable?.firstOffset ?? records[0]?.offset ?? 0;
+  return async ({ topic, partition, records }) => {
     const last = records.at(-1);
-    const anchor = last === undefined ? {} : { anchor: anchorText(anchorOf(last)) };
-    const nextOffset = (last?.offset ?? 0) + 1;
-    const stretch = { projection: rules.projection, topic, partition, firstOffset, nextOffset, ...anchor };
+    if (last === undefined) return;
+    const firstOffset = records[0]?.unreadable?.firstOffset ?? records[0]?.offset ?? 0;
+    const anchor = anchorText(anchorOf(last));
+    const stretch = {
+      projection: rules.projection,
+      topic,
+      partition,
+      firstOffset,
+      nextOffset: last.offset + 1,
+      anchor,
+    };
     const { projected, foreign } = await apply(stretch, records);
     if (projected.kind === 'behind') {
+      const advice = rules.projection === 'feed' && rules.advice !== undefined ? ` ${rules.advice}` : '';
       throw new CliError(
-        `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}`,
+        `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}${advice}`,
       );
     }
     onFolded(records.length, foreign);
   };
-  return (stretches) =>
-    streamPartitions(connection, stretches, fold, {
-      partitionsAtOnce: PARTITIONS_AT_ONCE,
-      // An unreadable batch of the log may have events, so it ends the rebuild.
-      ...(rules.projection === 'deliveries' ? { unreadable: 'given' as const } : {}),
-    });
 }
 
 type Apply = (
@@ -84,7 +107,7 @@ type Apply = (
   records: RecordBatch['records'],
 ) => Promise<{ readonly projected: Projected; readonly foreign: number }>;
 
-function feedFold({ store }: ShadowTables): Apply {
+function feedFold({ store }: FoldTables): Apply {
   const projection = new FeedProjection(store);
   return async (stretch, records) => ({
     projected: await projection.apply(stretch, readLogRecords(records)),
@@ -92,7 +115,10 @@ function feedFold({ store }: ShadowTables): Apply {
   });
 }
 
-function deliveryFold(tables: ShadowTables, { autoDisableAfter, fromEmpty }: FoldRules): Apply {
+function deliveryFold(
+  tables: FoldTables,
+  { autoDisableAfter, fromEmpty }: Extract<FoldRules, { projection: 'deliveries' }>,
+): Apply {
   // Endpoints that failed too often are inactive already. With `--from-empty`, their records may be older than the facts.
   const projection = new DeliveryProjection(tables.store, autoDisableAfter, fromEmpty ? 'disable' : 'leave');
   return async (stretch, records) => {

@@ -1,20 +1,22 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '#libs/domain';
-import { ShadowTables } from '#libs/postgres';
-import { explainedFailure } from '../../with-store.js';
+import { ShadowTables, Store } from '#libs/postgres';
 import { connectKafka } from '../../installation.js';
-import { foldHere } from './fold-stretches.js';
+import { explainedFailure } from '../../with-store.js';
+import { foldHere, type FoldTables } from './fold-stretches.js';
 import type { FoldOrder, FromFoldThread } from './fold-threads.js';
-import { shadowStoreOptions } from './shadow-store-options.js';
+import { foldStoreOptions } from './fold-store-options.js';
 
-const { config, databaseUrl, rules, stretches } = workerData as FoldOrder;
+const { config, databaseUrl, isShadow, rules, stretches } = workerData as FoldOrder;
 
 function send(message: FromFoldThread): void {
   parentPort?.postMessage(message);
 }
 
-const options = shadowStoreOptions(databaseUrl);
-const tables = new ShadowTables(options);
+const options = foldStoreOptions(databaseUrl);
+const tables: FoldTables = isShadow
+  ? new ShadowTables(options)
+  : { store: new Store({ ...options, migratesWhenOpened: false }), note: () => Promise.resolve() };
 try {
   await tables.store.open(() => undefined);
   const fold = foldHere(connectKafka(config), tables, rules, (records, foreign) => {
@@ -22,8 +24,8 @@ try {
   });
   send({ kind: 'ended', ends: await fold(stretches) });
 } catch (error) {
-  // Anything else is a defect, and the thread ends with its stack.
   const explained = explainedFailure(error, options.queryTimeoutMs);
+  // Anything else is a defect, and the thread ends with its stack.
   if (!(explained instanceof OperatorError)) throw error;
   send({ kind: 'failed', reason: explained.message });
 } finally {

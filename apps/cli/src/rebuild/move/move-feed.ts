@@ -70,6 +70,8 @@ export interface MoveReport {
 export interface MoveRequest {
   readonly urls: readonly string[];
   readonly cipher: SecretCipher;
+  /** How many threads fold at the same time. `null`: half the cores, if it is worth it. */
+  readonly threads: number | null;
   readonly clock: Clock;
 }
 
@@ -127,10 +129,10 @@ class FeedMoving {
     private readonly request: MoveRequest,
     private readonly progress: Progress,
   ) {
-    const { store, connection, topics } = installation;
+    const { store, connection, config, topics } = installation;
     this.#lists = new FeedLists(store);
     this.#copy = new FeedCopy(target);
-    this.#follower = new FeedFollower(connection, topics.log, target, (count) => {
+    this.#follower = new FeedFollower(connection, config, topics.log, target, request.threads, (count) => {
       progress.advance(count);
     });
   }

@@ -4,8 +4,8 @@ import { createLogger } from '#libs/runtime';
 /** Longer than any statement of a fold takes. */
 const QUERY_TIMEOUT_MS = 600_000;
 
-/** How a rebuild opens the tables that it folds into. */
-export function shadowStoreOptions(databaseUrl: string) {
+/** How a rebuild, or a move, opens the tables that it folds into. */
+export function foldStoreOptions(databaseUrl: string) {
   return {
     databaseUrl,
     applicationName: 'gapless-rebuild',
