@@ -160,6 +160,16 @@ describe('resolveEndpointAddress', () => {
     expect(found.kind === 'refused' && parseIp(found.address)).toEqual(parseIp(refused));
   });
 
+  it('gives 64 addresses of a name, and none of a name with more', async () => {
+    const many = oneTo(65).map((nth) => `8.8.8.${nth}`);
+    const addresses = many.slice(0, 64);
+    dns.set(host.name, addresses);
+    await expect(resolveEndpointAddress(host, resolver, NONE)).resolves.toEqual({ kind: 'ok', addresses });
+    dns.set(host.name, many);
+    const detail = 'the name has more than 64 addresses';
+    await expect(resolveEndpointAddress(host, resolver, NONE)).resolves.toEqual({ kind: 'unresolvable', detail });
+  });
+
   it('asks no name server for localhost: it is the loopback that is allowed', async () => {
     const localhost = { kind: 'name', name: 'app.localhost' } as const;
     dns.set('app.localhost', ['8.8.8.8']);
@@ -193,22 +203,32 @@ describe('checkEndpointAddress', () => {
     expect(dns.questions).toEqual([]);
   });
 
-  it('answers alike for names with private, link-local or denied addresses, and for names that nobody knows', async () => {
+  it('answers alike for names with private, link-local, denied or too many addresses, and for names that nobody knows', async () => {
     dns.set('private.example.com', ['8.8.8.8', '192.168.17.4']);
     dns.set('metadata.example.com', ['169.254.169.254']);
     dns.set('azure.example.com', ['168.63.129.16']);
     dns.set('denied.example.com', ['1.1.1.1', '9.9.9.9']);
     dns.set('empty.example.com', []);
+    const many = oneTo(33).flatMap((nth) => [`8.8.8.${nth}`, `2606:4700::${nth}`]);
+    dns.set('many.example.com', many);
     const rules = { resolver, allowHttp: false, allowedNetworks: NONE, deniedNetworks: parseNetworks('9.9.9.0/24') };
-    const names = ['private', 'metadata', 'azure', 'denied', 'empty', 'nowhere'];
+    const names = ['private', 'metadata', 'azure', 'denied', 'empty', 'many', 'nowhere'];
     const answers = await Promise.all(names.map((name) => checkEndpointAddress(`https://${name}.example.com/`, rules)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
-    expect(answers[0]).toMatchObject({ ok: false, code: 'url_unresolvable' });
+    const detail = expect.stringContaining('no public address, or more than 64 addresses') as unknown;
+    expect(answers[0]).toEqual({ ok: false, code: 'url_unresolvable', detail });
   });
 
   it('says more where the operator allows private networks', async () => {
     dns.set('private.example.com', ['192.168.17.4']);
+    dns.set(
+      'many.example.com',
+      oneTo(65).map((nth) => `10.0.0.${nth}`),
+    );
     const rules = { resolver, allowHttp: false, allowedNetworks: parseNetworks('10.0.0.0/8') };
+    const detail = 'the name has more than 64 addresses';
+    const many = await checkEndpointAddress('https://many.example.com/', rules);
+    expect(many).toEqual({ ok: false, code: 'url_unresolvable', detail });
     const answer = await checkEndpointAddress('https://private.example.com/', rules);
     expect(answer).toMatchObject({ ok: false, code: 'url_private_network' });
     expect(JSON.stringify(answer)).not.toContain('192.168.17.4');

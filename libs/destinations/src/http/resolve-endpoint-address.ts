@@ -10,6 +10,12 @@ export type EndpointAddresses =
   | { readonly kind: 'refused'; readonly address: string; readonly reason: string }
   | { readonly kind: 'unresolvable'; readonly detail: string };
 
+/**
+ * A name with more addresses counts as one without any. Its owner decides how many there are, and an answer has room for
+ * thousands. Node compares each with all others and tries them in turn, on the thread that pushes for all.
+ */
+const MAX_ADDRESSES = 64;
+
 async function addressesOf(host: EndpointHost, resolver: Resolver, allowedNetworks: readonly Network[]) {
   if (host.kind === 'ip') return { kind: 'resolved', addresses: [host.address] } as const;
   // Do not ask a name server for localhost: it could answer with any address.
@@ -26,6 +32,9 @@ export async function resolveEndpointAddress(
 ): Promise<EndpointAddresses> {
   const resolution = await addressesOf(host, resolver, allowedNetworks);
   if (resolution.kind === 'unresolvable') return resolution;
+  if (resolution.addresses.length > MAX_ADDRESSES) {
+    return { kind: 'unresolvable', detail: `the name has more than ${MAX_ADDRESSES} addresses` };
+  }
   for (const address of resolution.addresses) {
     const verdict = classifyAddress(address, allowedNetworks, deniedNetworks);
     if (verdict.kind === 'refused') return { kind: 'refused', address, reason: verdict.reason };
@@ -42,8 +51,7 @@ export type EndpointAddressCheck =
  * Does not say which address was refused. Otherwise anyone who registers endpoints could learn the names and addresses
  * of an internal name server (contract 6.5).
  */
-const NO_PUBLIC_ADDRESS =
-  'The host name has no public address. Check its spelling, and that all of its addresses can be reached from the internet.';
+const NO_PUBLIC_ADDRESS = `The host name has no public address, or more than ${MAX_ADDRESSES} addresses. Check its spelling, and that all of its addresses can be reached from the internet.`;
 
 /**
  * Checks a url at registration and at PATCH: its text, then the addresses of its host. Never rejects. If the operator

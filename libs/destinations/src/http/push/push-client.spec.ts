@@ -11,6 +11,7 @@ import { createResolver, type Resolver } from '../resolver.js';
 import { freePort } from '../../../../../test/support/free-port.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { makeCertificates, type TestCertificates } from '../../../../../test/support/certificates.js';
+import { oneTo } from '../../../../../test/support/sequence.js';
 import { startDnsServer, type TestDnsServer } from '../testing/dns-server.js';
 import { reset, startReceiver, type Behaviour, type ReceiverOptions, type TestReceiver } from '../testing/receiver.js';
 import { createPushClient, type PushClient, type PushClientOptions } from './push-client.js';
@@ -510,6 +511,14 @@ describe('a failure', () => {
   it('of a name without addresses is dns', async () => {
     dns.set('empty.example.com', []);
     await expect(client().post(aRequest('http://empty.example.com/'))).resolves.toMatchObject({ error: 'dns' });
+  });
+
+  it('of a name with thousands of addresses is dns', async () => {
+    const addresses = oneTo(2_300).map((nth) => `2606:4700::${nth.toString(16)}`);
+    const resolve: Resolver['resolve'] = () => Promise.resolve({ kind: 'resolved', addresses });
+    const outcome = await client({ resolver: { resolve } }).post(aRequest('http://hooks.example.com/'));
+    const detail = 'the name has more than 64 addresses';
+    expect(outcome).toMatchObject({ kind: 'failed', error: 'dns', detail });
   });
 
   it('of name servers that do not answer is dns, and timeout when the time is over before', async () => {

@@ -6,10 +6,11 @@ export const MAX_EXCERPT_BYTES = 1024;
 const decoder = new TextDecoder('utf-8');
 /**
  * All control characters except tab and line feed. PostgreSQL stores no NUL, and the others would upset a terminal.
- * Marks that change the direction of writing are included, because they can disguise a text.
+ * Marks that change the direction of writing are included, because they can disguise a text. Half a surrogate pair,
+ * which JSON can escape alone, cannot be stored.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Surrogate}]/gu;
 
 /** Returns the longest start of the text that an excerpt may have, cut between characters. */
 function cut(text: string): string {
@@ -31,7 +32,7 @@ export function responseExcerpt(chunks: readonly Buffer[], secrets: readonly str
   // Take four more bytes than fit, so that the character at the cut is complete when it is dropped.
   const text = decoder.decode(bytes.subarray(0, MAX_EXCERPT_BYTES + 4)).replaceAll('\r\n', '\n');
   const isCut = bytes.length >= MAX_EXCERPT_BYTES;
-  return cut(withoutSecrets(text.replace(CONTROLS, '\ufffd'), secrets, isCut));
+  return cut(withoutSecrets(text, secrets, isCut).replace(CONTROLS, '\ufffd'));
 }
 
 /** Returns a whole response body as text, without a byte order mark. Invalid UTF-8 becomes U+FFFD. */

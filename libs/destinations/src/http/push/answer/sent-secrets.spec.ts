@@ -17,6 +17,14 @@ const SECRETS = sentSecrets(SENT, {
   values: ['authorization', 'x-tenant'],
 });
 
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
+/** Escapes what the default encoder of `System.Text.Json` escapes. */
+const inJsonOfDotNet = (text: string) =>
+  text.replaceAll('\\', String.raw`\\`).replaceAll(/["&<>'+`\u007f-\uffff]/g, (unit) => {
+    const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
+    return `\\u${code.toUpperCase()}`;
+  });
+
 const excerptOf = (body: string) => responseExcerpt([Buffer.from(body)], SECRETS);
 
 describe('the excerpt of an answer that repeats its request', () => {
@@ -31,13 +39,11 @@ describe('the excerpt of an answer that repeats its request', () => {
 
   it.each([
     ['as it is', TOKEN],
-    ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
-    [
-      'in JSON of PHP',
-      JSON.stringify(TOKEN)
-        .slice(1, -1)
-        .replaceAll('/', String.raw`\/`),
-    ],
+    ['in JSON', inJson(TOKEN)],
+    ['in JSON of PHP', String.raw`tok\/en\"<&'>+\u00e9-1234567890`],
+    ['in JSON of Go', String.raw`tok/en\"\u003c\u0026'\u003e+é-1234567890`],
+    ['in JSON of .NET', inJsonOfDotNet(TOKEN)],
+    ['in JSON of .NET within JSON', inJson(inJsonOfDotNet(TOKEN))],
     ['in HTML', 'tok/en&quot;&lt;&amp;&#39;&gt;+é-1234567890'],
     ['in a URL', encodeURIComponent(TOKEN)],
   ])('hides them %s', (_case, form) => {
@@ -51,6 +57,51 @@ describe('the excerpt of an answer that repeats its request', () => {
       expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
     }
     expect(responseExcerpt([Buffer.from(before + HEX.slice(0, length))], SECRETS)).not.toContain(HEX.slice(0, length));
+  });
+
+  it('hides a signature with escapes for +, whole and cut anywhere', () => {
+    const signature = `${'aB+/'.repeat(10)}aB+`;
+    const sent = { 'webhook-signature': `v1,${signature}=` };
+    const secrets = sentSecrets(sent, { signatures: ['webhook-signature'], values: [] });
+    const form = inJsonOfDotNet(signature);
+    expect(form).toContain(String.raw`aB\u002B/aB`);
+    expect(responseExcerpt([Buffer.from(`{"was":"v1,${form}="}`)], secrets)).toBe('{"was":"v1,[hidden]="}');
+    for (let length = 1; length < form.length; length++) {
+      // The excerpt is made from the first 1,028 bytes.
+      const before = '.'.repeat(1028 - length);
+      const excerpt = responseExcerpt([Buffer.from(before + form)], secrets);
+      expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
+    }
+  });
+
+  it.each([
+    ['a backslash', String.raw`domain\user+1`],
+    ['a backslash before an escape', String.raw`domain\+user`],
+    ['what looks like an escape', String.raw`domain\u002Buser`],
+    ['Cyrillic letters', 'my пароль'],
+    ['an emoji', 'secret👋secret'],
+  ])('hides a password with %s, whole and cut anywhere', (_case, password) => {
+    const authorization = `Basic ${Buffer.from(`gapless:${password}`).toString('base64')}`;
+    const secrets = sentSecrets({ authorization }, { signatures: [], values: ['authorization'] });
+    for (const form of [password, inJson(password), inJsonOfDotNet(password)]) {
+      expect(responseExcerpt([Buffer.from(`not ${form}!`)], secrets)).toBe('not [hidden]!');
+      const bytes = Buffer.from(form);
+      for (let length = 1; length < bytes.length; length++) {
+        const before = '.'.repeat(1028 - length);
+        const excerpt = responseExcerpt([Buffer.from(before), bytes.subarray(0, length)], secrets);
+        expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
+      }
+    }
+  });
+
+  it('shows an answer that holds none with the escapes that it came with', () => {
+    const body = String.raw`{"a":"1 \u002B 1","b":"\u00e9 \\u0041 \ud83d","c":"\u00`;
+    expect(excerptOf(body)).toBe(body);
+  });
+
+  it('shows other escapes as safely as the characters', () => {
+    const body = String.raw`\u202e\ud83d\u0000\u0022 ${HEX}`;
+    expect(excerptOf(body)).toBe(`\ufffd\ufffd${String.raw`\u0000\"`} [hidden]`);
   });
 
   it('hides the longest start of one, whatever repeats in it', () => {

@@ -18,7 +18,12 @@ export function sentSecrets(sent: Readonly<Record<string, string>>, secret: Secr
     ...secret.signatures.flatMap((name) => sent[name]?.match(SIGNATURE) ?? []),
     ...secret.values.flatMap((name) => valuesIn(name, sent[name] ?? '')),
   ];
-  const forms = new Set(texts.filter(({ length }) => length >= SHORTEST).flatMap(formsOf));
+  const forms = new Set(
+    texts
+      .filter(({ length }) => length >= SHORTEST)
+      .flatMap(formsOf)
+      .map(unescaped),
+  );
   return [...forms].sort((one, other) => other.length - one.length);
 }
 
@@ -43,15 +48,34 @@ function formsOf(text: string): readonly string[] {
 }
 
 /**
- * Returns the text without these secrets.
+ * A character as JSON may write it, such as `\u002B` for `+`, or with two backslashes in JSON within JSON. It is looked for
+ * at the first of several backslashes only: an answer of backslashes would be slow to search otherwise.
+ */
+const ESCAPE = /(?<!\\)((?:\\\\)*)\\{1,2}u((?!00[01])[0-9a-f]{4})/gi;
+/** Where the text breaks off within an escape, or within the bytes of a character. */
+const CUT_CHARACTER = /(?:\ufffd|(?<!\\)\\+(?:u[0-9a-f]{0,3})?)$/i;
+
+/** Returns the text with only those escapes that JSON requires. Libraries add different ones: .NET even for `+`. */
+function unescaped(text: string): string {
+  return text.replace(ESCAPE, (_escape, backslashes: string, code: string) => {
+    const character = String.fromCharCode(parseInt(code, 16));
+    return backslashes + (character === '"' || character === '\\' ? `\\${character}` : character);
+  });
+}
+
+/**
+ * Returns the text without these secrets. A text in which it hides one is shown without needless escapes.
  * @param secrets the longest first
  * @param isCut whether the text may end within one, of which any start is then hidden, too
  */
 export function withoutSecrets(text: string, secrets: readonly string[], isCut: boolean): string {
-  const whole = secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
+  const plain = unescaped(text);
+  const whole = secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), plain);
+  const complete = whole.replace(CUT_CHARACTER, '');
   const shortest = isCut ? 1 : SHORTEST;
-  const started = Math.max(0, ...secrets.map((secret) => lengthOfStart(whole, secret)));
-  return started < shortest ? whole : whole.slice(0, -started) + HIDDEN;
+  const started = Math.max(0, ...secrets.map((secret) => lengthOfStart(complete, secret)));
+  if (started >= shortest) return complete.slice(0, -started) + HIDDEN;
+  return whole === plain ? text : whole;
 }
 
 /**
