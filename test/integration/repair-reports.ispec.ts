@@ -81,6 +81,20 @@ async function untilFed(count: number): Promise<readonly string[]> {
   }, PATIENCE);
 }
 
+async function handOff(id: string, occurredAt = new Date()): Promise<void> {
+  const event = 'conversation.handed_off';
+  await api.emit([{ event, occurred_at: occurredAt.toISOString(), data: { conversation: { id } } }]);
+}
+
+/** Waits until these chats are in the queue, and no others. */
+async function untilQueued(...ids: readonly string[]): Promise<void> {
+  await eventually(async () => {
+    const { text } = await api.request('GET', `/internal/orgs/${orgId}/waiting-conversations`);
+    const { data } = JSON.parse(text) as { readonly data: readonly { readonly conversation_id: string }[] };
+    expect(data.map(({ conversation_id }) => conversation_id)).toEqual(ids);
+  }, PATIENCE);
+}
+
 async function withStore(act: (store: Store) => Promise<unknown>): Promise<void> {
   const store = aStore(gapless.environment['DATABASE_URL']!);
   await store.open(() => undefined);
@@ -216,9 +230,11 @@ it('gives events that only the inbox still has their seqs again, though a checkp
   expect(await untilFed(3)).toEqual(ids);
 }, 120_000);
 
-it('puts back more events than it reads at once, with their bytes and seqs', async () => {
+it('puts back more events than it reads at once, with their bytes and seqs, and no chat of an example', async () => {
+  const example = `/external/webhooks/${await aWebhook(['ticket.updated'])}/send-example`;
+  await api.request('POST', example, JSON.stringify({ event: 'conversation.handed_off' }));
   for (let sent = 0; sent < 600; sent += 100) await emit(100);
-  await untilFed(600);
+  await untilFed(601);
   const before = await api.feed();
   await app.stop();
   await connection.withAdmin((admin) => admin.deleteTopics({ topics: ['inbox', 'log', 'sequences'].map(topic) }));
@@ -227,17 +243,19 @@ it('puts back more events than it reads at once, with their bytes and seqs', asy
   const dry = await runCommand(repairCommand, gapless.environment);
   expect(dry.lines).toEqual(
     expect.arrayContaining([
-      '  the log ends at 0; 600 events go back from Postgres:',
-      `    org ${orgId}: seq 1 to 600`,
+      '  the log ends at 0; 601 events go back from Postgres:',
+      `    org ${orgId}: seq 1 to 601`,
     ]),
   );
   await expectApplied();
   await start();
   await emit(1);
-  await untilFed(601);
-  expect((await api.feed()).slice(0, 600)).toEqual(before);
+  await untilFed(602);
+  expect((await api.feed()).slice(0, 601)).toEqual(before);
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
+  await handOff('cnv_1');
+  await untilQueued('cnv_1');
 }, 120_000);
 
 it.each([
@@ -246,20 +264,6 @@ it.each([
 ])(
   'alerts to the chats of later events, when alerting had read what is gone for good: $lost',
   async ({ read, lost }) => {
-    const handOff = (id: string, occurredAt = new Date()) =>
-      api.emit([
-        { event: 'conversation.handed_off', occurred_at: occurredAt.toISOString(), data: { conversation: { id } } },
-      ]);
-    const queue = async () =>
-      (
-        JSON.parse((await api.request('GET', `/internal/orgs/${orgId}/waiting-conversations`)).text) as {
-          data: readonly { conversation_id: string }[];
-        }
-      ).data.map(({ conversation_id }) => conversation_id);
-    const untilQueued = (...ids: readonly string[]) =>
-      eventually(async () => {
-        expect(await queue()).toEqual(ids);
-      }, PATIENCE);
     await emit(2);
     await handOff('cnv_1', new Date(Date.now() - 60_000));
     await untilQueued('cnv_1');

@@ -50,7 +50,8 @@ const LOG_HEADERS: JsonObject = {
     'widget-id': text('The owning widget; absent for org-wide events.', { format: 'uuid' }),
     'target-endpoint': text(
       'The only endpoint that the event is pushed to: on `test` events, and on examples, whose ids begin with ' +
-        `\`${EXAMPLE_ID_BEGINNING}\` and whose types are those of real events. Leave out records with this header.`,
+        `\`${EXAMPLE_ID_BEGINNING}\` and whose types are those of real events. Leave out records with this header. ` +
+        'Those that a repair put back lack it: leave them out by type and id.',
     ),
     traceparent: TRACEPARENT,
     'inbox-offset': text('Of the inbox record that the event came in.', DECIMAL),

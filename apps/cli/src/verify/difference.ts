@@ -23,7 +23,7 @@ export type Difference =
       readonly rows: number;
       readonly expected: number;
     }
-  | { readonly kind: 'behind'; readonly projection: string; readonly place: string; readonly at: number };
+  | { readonly kind: 'behind' | 'ahead'; readonly projection: string; readonly place: string; readonly at: number };
 
 /** The difference in words. */
 export function differenceText(difference: Difference): string {
@@ -54,6 +54,8 @@ export function differenceText(difference: Difference): string {
       return `endpoint ${difference.endpoint_id}: the delivery log has ${difference.rows} deliveries, the facts have ${difference.expected}`;
     case 'behind':
       return `the ${difference.projection} projection is at ${difference.at} and does not reach ${difference.place}`;
+    case 'ahead':
+      return `the ${difference.projection} projection is at ${difference.at}, but the log ends at ${difference.place}: run repair`;
   }
 }
 

@@ -20,6 +20,7 @@ import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { makeTopics } from '../../../../test/support/topics.js';
 import { Differences } from './difference.js';
+import type { Scope } from './scope.js';
 import { verifyFeed } from './verify-feed.js';
 
 const NO_PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
@@ -65,7 +66,16 @@ afterEach(async () => {
 });
 
 /** Appends events of an org to a partition of the log, one after the other. */
-async function append(partition: number, orgId: OrgId, seqs: readonly number[], envelope = SMALL, atMs?: number) {
+async function append(
+  partition: number,
+  orgId: OrgId,
+  seqs: readonly number[],
+  {
+    envelope = SMALL,
+    atMs = systemClock.now(),
+    isPutBack = false,
+  }: { readonly envelope?: Buffer; readonly atMs?: number; readonly isPutBack?: boolean } = {},
+) {
   for (const seq of seqs) {
     const { value, headers } = logRecord(
       {
@@ -78,9 +88,9 @@ async function append(partition: number, orgId: OrgId, seqs: readonly number[], 
         traceparent: null,
         envelope,
       },
-      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now() },
+      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now(), isPutBack },
     );
-    const timestamp = String(atMs ?? systemClock.now());
+    const timestamp = String(atMs);
     await producer.send({
       topic: topics.log,
       messages: [{ partition, key: orgId, value, headers: { ...headers }, timestamp }],
@@ -103,6 +113,18 @@ async function project(): Promise<void> {
   );
 }
 
+/** Gives the feed, and not the log, the events of an org: those that the feed has of all orgs. */
+async function onlyInFeed(orgId: OrgId): Promise<void> {
+  await store.query(
+    `with lost as (
+       insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
+       select $1, seq, event_id, event_type, widget_id, appended_at, envelope from events
+     ), head as (insert into org_heads (org_id, last_seq) values ($1, 2))
+     select 1`,
+    [orgId],
+  );
+}
+
 /** Removes the first records of partition 0, as retention does. */
 async function removeBefore(offset: number): Promise<void> {
   await connection.withAdmin(async (admin) => {
@@ -112,10 +134,10 @@ async function removeBefore(offset: number): Promise<void> {
   });
 }
 
-async function verified() {
+async function verified(scope: Partial<Scope> = {}) {
   const differences = new Differences();
   const installation = { connection, topics, store, config: { partitions: 2 } as Config };
-  const verdict = await verifyFeed(installation, SCOPE, differences, NO_PROGRESS);
+  const verdict = await verifyFeed(installation, { ...SCOPE, ...scope }, differences, NO_PROGRESS);
   return { ...verdict, differences: differences.first };
 }
 
@@ -123,7 +145,7 @@ describe('records that retention removes while the log is read', () => {
   const orgId = anOrgId();
 
   it('are no gap, and what follows them is still checked', async () => {
-    await append(0, orgId, [1, 2, 3, 4, 5], LARGE);
+    await append(0, orgId, [1, 2, 3, 4, 5], { envelope: LARGE });
     await append(0, orgId, [6, 8]);
     await project();
     const compare = jest.spyOn(FeedAudit.prototype, 'mismatches');
@@ -166,7 +188,7 @@ describe('an org without a record in the log that was read', () => {
     await append(0, known, [1, 2]);
     await project();
     onceRead(async () => {
-      await append(1, fresh, [1], SMALL, systemClock.now() - 60_000);
+      await append(1, fresh, [1], { atMs: systemClock.now() - 60_000 });
       await project();
     });
     expect((await verified()).differences).toEqual([]);
@@ -183,15 +205,64 @@ describe('an org without a record in the log that was read', () => {
   it('has events that the log lacks, if none came since', async () => {
     await append(0, known, [1, 2]);
     await project();
-    await store.query(
-      `with lost as (
-         insert into events (org_id, seq, event_id, event_type, widget_id, appended_at, envelope)
-         select $1, seq, event_id, event_type, widget_id, appended_at, envelope from events
-       ), head as (insert into org_heads (org_id, last_seq) values ($1, 2))
-       select 1`,
-      [lost],
-    );
+    await onlyInFeed(lost);
     onceRead(() => append(1, fresh, [1]));
     expect((await verified()).differences).toEqual([{ kind: 'feed_has_more', org_id: lost, rows: 2 }]);
+  });
+
+  it('has them, too, if it alone is verified', async () => {
+    await append(0, known, [1, 2]);
+    await project();
+    await onlyInFeed(lost);
+    const more = { kind: 'feed_has_more', org_id: lost };
+    expect((await verified({ orgId: lost })).differences).toEqual([{ ...more, rows: 2 }]);
+    expect((await verified({ orgId: lost, from: 2 as Seq })).differences).toEqual([{ ...more, rows: 1 }]);
+    expect((await verified({ orgId: known })).differences).toEqual([]);
+    expect((await verified({ orgId: fresh })).differences).toEqual([]);
+  });
+});
+
+describe('a log that ends before the place of the feed', () => {
+  const orgId = anOrgId();
+
+  it('has lost what the feed has read', async () => {
+    await append(0, orgId, oneTo(8));
+    await project();
+    await store.query('update projection_offsets set next_offset = 10 where topic = $1', [topics.log]);
+    const ahead = { kind: 'ahead', projection: 'feed', place: `${topics.log}/0/8`, at: 10 };
+    expect((await verified()).differences).toEqual([ahead]);
+  });
+
+  it('has lost nothing if it has grown since its end was read', async () => {
+    await append(0, orgId, oneTo(8));
+    jest.spyOn(LogPositions.prototype, 'bounds').mockImplementationOnce(async function (this: LogPositions, topic) {
+      const bounds = await this.bounds(topic);
+      await append(0, orgId, [9, 10]);
+      await project();
+      return bounds;
+    });
+    expect((await verified()).differences).toEqual([]);
+  });
+
+  it('has lost nothing if retention has removed all of its records', async () => {
+    await append(0, orgId, oneTo(8));
+    await project();
+    await removeBefore(8);
+    await store.query('truncate events');
+    expect((await verified()).differences).toEqual([]);
+  });
+});
+
+describe('a new log into which a repair has put events back', () => {
+  const [old, fresh] = [anOrgId(), anOrgId()];
+
+  it('begins with the first event that was left of each org', async () => {
+    await append(0, old, [5, 6], { isPutBack: true });
+    await append(0, old, [7]);
+    await append(0, fresh, [2]);
+    await project();
+    const { differences, orgs } = await verified();
+    expect(differences).toEqual([{ kind: 'gap', org_id: fresh, expected: 1, seq: 2, place: `${topics.log}/0/3` }]);
+    expect(orgs).toMatchObject([{ orgId: old, firstSeq: 5, lastSeq: 7, gaps: 0 }, { gaps: 1 }]);
   });
 });

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
-import { FeedAudit, type LoggedEvent } from '#libs/postgres';
+import { FeedAudit, type FeedSpan, type LoggedEvent } from '#libs/postgres';
 import {
   isForeign,
+  isPutBack,
   LogPositions,
   readLogRecord,
   readPartitions,
@@ -48,12 +49,19 @@ export async function verifyFeed(
   progress: Progress,
 ): Promise<FeedVerdict> {
   const { connection, topics, store } = installation;
-  const bounds = await new LogPositions(connection).bounds(topics.log);
+  const positions = new LogPositions(connection);
+  const bounds = await positions.bounds(topics.log);
   const projected = await awaitProjection(store, 'feed', topics.log, bounds, scope.patienceMs);
   for (const [partition, { begin, end }] of bounds) {
     const at = projected.get(partition) ?? 0;
     if (begin === end || at >= end) continue;
     differences.add({ kind: 'behind', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
+  }
+  // Read after the places of the feed: a log that lost nothing does not end before them.
+  for (const [partition, { end }] of await positions.bounds(topics.log)) {
+    const at = projected.get(partition) ?? 0;
+    if (at <= end) continue;
+    differences.add({ kind: 'ahead', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
   }
   const verification = new FeedVerification(installation, scope, differences, bounds, projected);
   progress.begin(
@@ -127,7 +135,7 @@ class FeedVerification {
 
   async finish(): Promise<FeedVerdict> {
     await this.#count([...this.#expected.values()]);
-    if (this.scope.orgId === null) await this.#lookForOthers();
+    await this.#lookForOthers();
     const orgs = [...this.#audits.values()].flatMap((audit) => audit.orgs);
     const [records, foreign] = [this.#records, this.#foreign];
     return { records, foreign, compared: this.#compared, pruned: this.#pruned, orgs };
@@ -164,7 +172,7 @@ class FeedVerification {
     const known = this.#partitionOf.get(orgId);
     if (known === undefined) this.#partitionOf.set(orgId, record.partition);
     else if (known !== record.partition) this.differences.add({ kind: 'second_partition', org_id: orgId, place });
-    const finding = this.#audits.get(record.partition)?.add(event) ?? { kind: 'before' };
+    const finding = this.#audits.get(record.partition)?.add(event, isPutBack(record)) ?? { kind: 'before' };
     switch (finding.kind) {
       case 'before':
         return undefined;
@@ -217,23 +225,30 @@ class FeedVerification {
 
   /** Finds orgs that have events in the feed, but none in the log. */
   async #lookForOthers(): Promise<void> {
-    const others: OrgId[] = [];
-    for (let after: OrgId | null = null; ;) {
-      const orgs = await this.#feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs);
-      others.push(...orgs.filter((orgId) => !this.#partitionOf.has(orgId)));
-      after = orgs.at(-1) ?? null;
-      if (after === null || orgs.length < ORGS_AT_ONCE) break;
+    const others: FeedSpan[] = [];
+    for (const orgId of await this.#unknownOrgs()) {
+      const wanted = { orgId, firstSeq: this.scope.from, lastSeq: Number.MAX_SAFE_INTEGER as Seq };
+      const spans = await this.#feed.spans([wanted], this.scope.sinceMs);
+      others.push(...spans.filter(({ rows }) => rows > 0));
     }
     if (others.length === 0) return;
     // The feed was looked at before, so what it has of the log is there to be read.
     const later = await this.#laterOrgs();
-    for (const orgId of others) {
-      if (later.has(orgId)) continue;
-      const [span] = await this.#feed.spans(
-        [{ orgId, firstSeq: SEQ_NONE, lastSeq: Number.MAX_SAFE_INTEGER as Seq }],
-        this.scope.sinceMs,
-      );
-      this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows: span?.rows ?? 0 });
+    for (const { orgId, rows } of others) {
+      if (!later.has(orgId)) this.differences.add({ kind: 'feed_has_more', org_id: orgId, rows });
+    }
+  }
+
+  /** Returns the orgs that may have events in the feed, and have none in the log. */
+  async #unknownOrgs(): Promise<readonly OrgId[]> {
+    const { orgId } = this.scope;
+    if (orgId !== null) return this.#partitionOf.has(orgId) ? [] : [orgId];
+    const found: OrgId[] = [];
+    for (let after: OrgId | null = null; ;) {
+      const orgs = await this.#feed.orgs(after, ORGS_AT_ONCE, this.scope.sinceMs);
+      found.push(...orgs.filter((org) => !this.#partitionOf.has(org)));
+      after = orgs.at(-1) ?? null;
+      if (after === null || orgs.length < ORGS_AT_ONCE) return found;
     }
   }
 

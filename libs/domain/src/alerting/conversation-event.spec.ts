@@ -116,9 +116,15 @@ describe('readConversationEvent', () => {
 
 describe('isForQueue', () => {
   it('knows the types that change a queue, but for events for one endpoint alone', () => {
-    const of = (event: string, targetEndpoint: EndpointId | null = null) => isForQueue({ event, targetEndpoint });
+    const id = 'evt_0000000000000001' as EventId;
+    const of = (event: string, targetEndpoint: EndpointId | null = null) => isForQueue({ id, event, targetEndpoint });
     expect(of('conversation.handed_off')).toBe(true);
     expect(of('conversation.created')).toBe(false);
     expect(of('conversation.handed_off', 'whe_00000000000000000000000001' as EndpointId)).toBe(false);
+  });
+
+  it('knows an example without a target, as a repair puts it back', () => {
+    const id = 'evt_EXAMPLE0000000000000001' as EventId;
+    expect(isForQueue({ id, event: 'conversation.handed_off', targetEndpoint: null })).toBe(false);
   });
 });

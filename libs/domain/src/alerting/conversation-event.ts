@@ -1,4 +1,4 @@
-import type { EventType, JsonObject, LogEvent } from '../events/index.js';
+import { isExampleId, type EventType, type JsonObject, type LogEvent } from '../events/index.js';
 import type { ConversationId, EventId, OrgId, Seq, WidgetId } from '../kernel/index.js';
 import { conversationIdIn, readSnapshotChange, type SnapshotChange } from './conversation-snapshot.js';
 
@@ -37,14 +37,17 @@ const CHANGES: ReadonlyMap<string, (data: JsonObject) => QueueChange> = new Map<
   ['conversation.queued.escalated', () => ({ kind: 'alerted', stage: 2 })],
 ]);
 
-/** Whether an event of that type is meant for a queue. One for an endpoint alone is a test or an example: nobody waits. */
-export function isForQueue({ event, targetEndpoint }: Pick<LogEvent, 'event' | 'targetEndpoint'>): boolean {
-  return CHANGES.has(event) && targetEndpoint === null;
+/**
+ * Whether an event of that type is meant for a queue. One for an endpoint alone is a test or an example: nobody waits. A
+ * repair puts an example back without its target.
+ */
+export function isForQueue(event: Pick<LogEvent, 'id' | 'event' | 'targetEndpoint'>): boolean {
+  return CHANGES.has(event.event) && event.targetEndpoint === null && !isExampleId(event.id);
 }
 
 /**
  * Reads the effect of the event on its org's queue.
- * @returns `undefined` if it concerns no queue, is for one endpoint alone, or has no conversation id that can be stored
+ * @returns `undefined` if it concerns no queue, is a test or an example, or has no conversation id that can be stored
  */
 export function readConversationEvent(event: LogEvent): ConversationEvent | undefined {
   const changeOf = CHANGES.get(event.event);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseEndpointId, parseWidgetId } from '../kernel/index.js';
+import { parseEndpointId, parseWidgetId, type EventId } from '../kernel/index.js';
 import type { EventFilters } from './event-filter.js';
 import { isReceived, receptionOf, type Routable, type Subscriber } from './subscription.js';
 
@@ -9,8 +9,10 @@ const WIDGET = parseWidgetId('11111111-1111-4111-8111-111111111111')!;
 
 const ENDPOINT: Subscriber = { id: ID, isActive: true, events: ['ticket.created'], widgetIds: null };
 const envelope = Buffer.from('{}');
-const EVENT: Routable = { event: 'ticket.created', widgetId: null, targetEndpoint: null, envelope };
-const TEST_EVENT: Routable = { event: 'test', widgetId: null, targetEndpoint: ID, envelope };
+const id = `evt_${'C'.repeat(26)}` as EventId;
+const EVENT: Routable = { id, event: 'ticket.created', widgetId: null, targetEndpoint: null, envelope };
+const TEST_EVENT: Routable = { ...EVENT, event: 'test', targetEndpoint: ID };
+const EXAMPLE: Routable = { ...EVENT, id: `evt_EXAMPLE${'C'.repeat(26)}` as EventId, targetEndpoint: ID };
 
 /** Knows the filters `true` and `false`. */
 const FILTERS: EventFilters = {
@@ -58,6 +60,12 @@ describe('receptionOf', () => {
 
   it('is not so for a test of another endpoint', () => {
     expect(receives({ ...ENDPOINT, id: OTHER_ID, events: ['test', 'ticket.created'] }, TEST_EVENT)).toBe(false);
+  });
+
+  it('is so for an example for the endpoint, and not for one without a target, as a repair puts it back', () => {
+    expect(receives(ENDPOINT, EXAMPLE)).toBe(true);
+    expect(receives({ ...ENDPOINT, id: OTHER_ID }, EXAMPLE)).toBe(false);
+    expect(receives(ENDPOINT, { ...EXAMPLE, targetEndpoint: null })).toBe(false);
   });
 
   it('leaves out an event for which the filter is false', () => {

@@ -1,4 +1,5 @@
-import type { EndpointId, WidgetId } from '../kernel/index.js';
+import { isExampleId } from '../events/index.js';
+import type { EndpointId, EventId, WidgetId } from '../kernel/index.js';
 import type { EventFilters } from './event-filter.js';
 import { inWidgetScope, type WidgetScope } from './widget-scope.js';
 
@@ -16,6 +17,7 @@ export interface Subscriber {
 
 /** The members of an event that decide which endpoints receive it. */
 export interface Routable {
+  readonly id: EventId;
   readonly event: string;
   readonly widgetId: WidgetId | null;
   /** The endpoint of a test event, which gets it whatever its subscription is (contract 4.5); otherwise null. */
@@ -46,7 +48,8 @@ export function receptionOf(endpoint: Subscriber, event: Routable, filters: Even
   if (event.targetEndpoint !== null) {
     return event.targetEndpoint === endpoint.id ? RECEIVED : NOT_SUBSCRIBED;
   }
-  if (!endpoint.events.includes(event.event)) return NOT_SUBSCRIBED;
+  // A repair puts an example back without its target.
+  if (isExampleId(event.id) || !endpoint.events.includes(event.event)) return NOT_SUBSCRIBED;
   if (endpoint.isExact === true && endpoint.widgetIds !== null && event.widgetId === null) {
     return OUT_OF_SCOPE;
   }

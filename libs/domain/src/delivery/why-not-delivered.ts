@@ -1,5 +1,5 @@
 import { isExampleId } from '../events/index.js';
-import type { EventId, Seq } from '../kernel/index.js';
+import type { Seq } from '../kernel/index.js';
 import type { EventFilters } from './event-filter.js';
 import { filteredReception, type Routable, type Subscriber } from './subscription.js';
 
@@ -13,8 +13,7 @@ export interface EndpointVersion extends Pick<Subscriber, 'events'> {
 }
 
 /** An event whose receivers are asked for. */
-export interface AskedEvent extends Pick<Routable, 'event' | 'widgetId' | 'envelope'> {
-  readonly id: EventId;
+export interface AskedEvent extends Pick<Routable, 'id' | 'event' | 'widgetId' | 'envelope'> {
   readonly seq: Seq;
   readonly appendedAt: Date;
 }

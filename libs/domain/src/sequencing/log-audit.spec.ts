@@ -73,6 +73,17 @@ describe('the audit of a log', () => {
     });
   });
 
+  it('lets an org whose first record was put back begin at any seq', () => {
+    const audit = new LogAudit({ isWhole: true, from: 0 as Seq });
+    const add = (seq: number, isPutBack: boolean) =>
+      audit.add({ orgId: ORG!, seq: seq as Seq, id: `evt_${seq}` as EventId }, isPutBack);
+    expect(add(5, true)).toEqual({ kind: 'next' });
+    expect(add(6, true)).toEqual({ kind: 'next' });
+    expect(add(8, true)).toEqual({ kind: 'gap', expected: 7 });
+    expect(add(10, false)).toEqual({ kind: 'gap', expected: 9 });
+    expect(audit.orgs[0]).toMatchObject({ firstSeq: 5, lastSeq: 10, gaps: 2, missing: 2 });
+  });
+
   it('begins again after records that retention removed, and knows what came before them', () => {
     const audit = new LogAudit({ isWhole: true, from: 0 as Seq });
     const add = (orgId: OrgId, seq: number, id = `evt_${seq}`) =>

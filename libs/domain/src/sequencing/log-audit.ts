@@ -63,8 +63,12 @@ export class LogAudit {
     for (const orgId of this.#lastSeen.keys()) this.#cut.add(orgId);
   }
 
-  add({ orgId, seq, id }: SequencedRecord): LogFinding {
-    const expected = this.#expected(orgId, seq);
+  /**
+   * @param isPutBack whether a repair put the record back. The first one of an org may then have any seq, since
+   *   retention may have removed those before it from the feed.
+   */
+  add({ orgId, seq, id }: SequencedRecord, isPutBack = false): LogFinding {
+    const expected = this.#expected(orgId, seq, isPutBack);
     const isRepeat = seq < expected;
     const isCut = !isRepeat && this.#cut.delete(orgId);
     if (!isRepeat) this.#lastSeen.set(orgId, seq);
@@ -86,9 +90,9 @@ export class LogAudit {
     return isNewId ? { kind: 'next' } : { kind: 'repeated_id' };
   }
 
-  #expected(orgId: OrgId, seq: Seq): Seq {
+  #expected(orgId: OrgId, seq: Seq, isPutBack: boolean): Seq {
     const last = this.#lastSeen.get(orgId);
-    if (last === undefined) return this.#isWhole ? nextSeq(SEQ_NONE) : seq;
+    if (last === undefined) return this.#isWhole && !isPutBack ? nextSeq(SEQ_NONE) : seq;
     return seq > last && this.#cut.has(orgId) ? seq : nextSeq(last);
   }
 
