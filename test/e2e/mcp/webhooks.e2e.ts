@@ -522,6 +522,38 @@ describe('a subscription', () => {
     expect((await org.api.request('GET', '/external/audit-log')).text).toContain('failing');
   });
 
+  it('gets no example that is sent to an endpoint, and its cursor passes it', async () => {
+    const secret = aSecret();
+    const { cursor } = await subscribe(params(secret));
+    const other = await suite.aReceiver();
+    const registration = JSON.stringify({ url: other.url, events: ['ticket.reply'] });
+    const { text } = await org.api.request('POST', '/external/webhooks', registration);
+    const { id } = (JSON.parse(text) as { data: { id: string } }).data;
+    const reachesTheHead = () =>
+      eventually(async () => {
+        expect(seqOf((await subscribe(params(secret))).cursor)).toBe(3);
+      });
+    await emit(1);
+    const example = await org.api.request(
+      'POST',
+      `/external/webhooks/${id}/send-example`,
+      '{"event":"ticket.created"}',
+    );
+    expect(example.status).toBe(202);
+    await eventually(() => {
+      expect(other.received).toHaveLength(1);
+    });
+    await emit(1);
+    await reachesTheHead();
+    expect(bodies().map(({ data }) => data)).toEqual([{ n: 1 }, { n: 1 }]);
+    // The catch-up after a lapse leaves it out, too.
+    await result(org.agent, 'events/unsubscribe', { name: 'ticket.created', delivery: { url: receiver.url } });
+    await subscribe(params(secret, { cursor }));
+    await reachesTheHead();
+    expect(bodies().map(({ data }) => data)).toEqual(oneTo(4).map(() => ({ n: 1 })));
+    expect(bodies().filter(({ eventId }) => String(eventId).startsWith('evt_EXAMPLE'))).toEqual([]);
+  });
+
   it('ends when its type is removed, with a message that says so', async () => {
     const secret = aSecret();
     const { id } = await subscribe(params(secret));
@@ -753,6 +785,9 @@ describe('a callback', () => {
     }
     const push = { ...params(''), delivery: { mode: 'push', url: receiver.url, secret: aSecret() } };
     expect(await refusal(push)).toMatchObject({ code: -32_026, data: { feature: 'deliveryMode', value: 'push' } });
+    // Test events are for one endpoint of the organization.
+    const test = { ...params(aSecret()), name: 'test' };
+    expect(await refusal(test)).toMatchObject({ code: -32_026, data: { feature: 'deliveryMode', value: 'webhook' } });
     expect(receiver.received).toEqual([]);
   });
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { EventCursors, type OrgId, type Seq } from '#libs/domain';
 import type { AuditActor } from '#libs/postgres';
+import { oneTo } from '../../../../test/support/sequence.js';
 import type { AuthenticatedKey } from '../auth/authenticated-key.js';
 import type { SharedReads } from '../events/shared-reads.js';
 import { AgentFilters } from './agent-filters.js';
@@ -79,5 +80,25 @@ describe('polls of an organization', () => {
     begun[1]?.();
     await settled();
     expect(begun).toHaveLength(2);
+  });
+
+  it('are refused while too many wait, until one of their clients leaves', async () => {
+    const { begun, poll } = polls();
+    const refusal = { code: 'rate_limited', options: { limit: 'polls', retryAfterSeconds: 1 } };
+    const first = poll();
+    const waiting = oneTo(100).map(() => poll());
+    await expect(poll().polled).rejects.toMatchObject(refusal);
+    // The first one goes on, and the place is free at once.
+    waiting[0]?.leave();
+    expect(await waiting[0]?.polled).toEqual({});
+    const next = poll();
+    await expect(poll().polled).rejects.toMatchObject(refusal);
+    for (const one of waiting) one.leave();
+    begun[0]?.();
+    await first.polled;
+    first.exchange.end();
+    await settled();
+    begun[1]?.();
+    expect(await next.polled).toMatchObject({ events: [], hasMore: false });
   });
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { EventCursors, startAfter, type OrgId } from '#libs/domain';
+import { EventCursors, GaplessError, startAfter, type OrgId } from '#libs/domain';
 import type { FeedItem } from '#libs/postgres';
 import { positionAfter } from '../events/feed-follower.js';
 import { SharedReads } from '../events/shared-reads.js';
@@ -16,6 +16,9 @@ const MAX_EVENTS = 1_000;
 const FILTERED_AT_ONCE = 100;
 /** The largest size of a response, and of what a filter looks through for it. A larger event comes alone. */
 const PAGE_BYTES = 512 * 1024;
+/** How many polls of an org may wait for their turn. Each holds its request, which may have 256 KiB. */
+const MAX_WAITING = 100;
+const RETRY_AFTER_SECONDS = 1;
 /** After events, more are likely. */
 const BUSY_POLL_MS = 1_000;
 const QUIET_POLL_MS = 5_000;
@@ -37,20 +40,24 @@ export class PollEvents {
     private readonly filters: AgentFilters,
   ) {}
 
-  /** Polls when it is the turn of this poll, which lasts until its response is printed. */
-  poll(exchange: Exchange, params: PollParams): Promise<object> {
+  /**
+   * Polls when it is the turn of this poll, which lasts until its response is printed.
+   * @throws GaplessError `rate_limited` when too many polls of the org wait
+   */
+  async poll(exchange: Exchange, params: PollParams): Promise<object> {
+    const { orgId, signal } = exchange;
+    if (this.#turns.waiting(orgId) >= MAX_WAITING) throw refused();
     return new Promise((resolve) => {
-      void this.#turns.of(exchange.orgId, async () => {
-        // Nobody waits for the answer.
-        if (exchange.signal.aborted) {
-          resolve({});
-          return;
-        }
+      const act = async () => {
         const polled = this.#poll(exchange, params);
         resolve(polled);
         // A client that leaves ends the exchange while its page is being made.
         await polled.catch(() => undefined);
         await exchange.ended;
+      };
+      this.#turns.of(orgId, act, signal).catch(() => {
+        // It has left the line: nobody waits for the answer.
+        resolve({});
       });
     });
   }
@@ -95,4 +102,9 @@ export class PollEvents {
   ) {
     return { events, cursor, ...state, nextPollMs: events.length > 0 ? BUSY_POLL_MS : QUIET_POLL_MS };
   }
+}
+
+function refused(): GaplessError {
+  const detail = `${MAX_WAITING} polls of this organization wait for their turn. Poll again a little later.`;
+  return new GaplessError('rate_limited', detail, { limit: 'polls', retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

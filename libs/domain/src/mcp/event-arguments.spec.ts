@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readEventArguments } from './event-arguments.js';
-import { EVENT_DESCRIPTORS, isEventName } from './event-descriptor.js';
+import { EVENT_DESCRIPTORS, isEventName, WEBHOOK_EVENT_NAMES } from './event-descriptor.js';
 
 const WIDGET = '0d1c6f4e-0000-4000-8000-000000000001';
 
@@ -48,6 +48,14 @@ describe('the list of event types', () => {
     expect(isEventName('test')).toBe(true);
     expect(isEventName('lead.captured')).toBe(false);
     expect(isEventName('constructor')).toBe(false);
+  });
+
+  it('offers webhooks for every type but test events, which are pushed to one endpoint alone', () => {
+    const offered = EVENT_DESCRIPTORS.map(({ name, delivery }) => [name, delivery.join()]);
+    expect(offered.filter(([, delivery]) => delivery !== 'poll,push,webhook')).toEqual([['test', 'poll,push']]);
+    expect(EVENT_DESCRIPTORS.map(({ name }) => name).filter((name) => !WEBHOOK_EVENT_NAMES.includes(name))).toEqual([
+      'test',
+    ]);
   });
 
   it('takes the arguments that are accepted', () => {

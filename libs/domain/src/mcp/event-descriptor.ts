@@ -39,7 +39,8 @@ function descriptorOf({ event, description, scope, subject, schema }: CatalogEnt
   return {
     name: event,
     description,
-    delivery: ['poll', 'push', 'webhook'],
+    // A test event is pushed to the endpoint alone that it was sent to.
+    delivery: event === 'test' ? ['poll', 'push'] : ['poll', 'push', 'webhook'],
     inputSchema: {
       type: 'object',
       properties: {
@@ -57,6 +58,11 @@ function descriptorOf({ event, description, scope, subject, schema }: CatalogEnt
 export const EVENT_DESCRIPTORS: readonly EventDescriptor[] = CATALOG.filter(({ deprecated }) => !deprecated).map(
   descriptorOf,
 );
+
+/** The types that clients can subscribe to by webhook. */
+export const WEBHOOK_EVENT_NAMES: readonly string[] = EVENT_DESCRIPTORS.filter(({ delivery }) =>
+  delivery.includes('webhook'),
+).map(({ name }) => name);
 
 const NAMES: ReadonlySet<string> = new Set(EVENT_DESCRIPTORS.map(({ name }) => name));
 

@@ -15,7 +15,7 @@ import type { Store } from '../connection/store.js';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import { EndedEvents } from './ended-events.js';
 import { deleteMcpEndpoint } from './mcp-subscriptions.js';
-import { advanceWatermarks, type Query } from './watermarks.js';
+import { advanceWatermarks, IS_FOR_AGENTS, type Query } from './watermarks.js';
 
 /** A subscription with events that the router may not send. */
 export interface LateSubscription {
@@ -289,7 +289,7 @@ export class McpUpkeep {
     const events = await feed.query<LateRow>(
       `select event_id, event_type, seq, appended_at, envelope from events
        where org_id = $1 and event_type = $2 and ($3::uuid is null or widget_id = $3) and seq > $4 and seq <= $5
-         and appended_at >= $6
+         and appended_at >= $6 and ${IS_FOR_AGENTS}
        order by seq limit $7`,
       [orgId, about.name, about.widget_id, caughtUpSeq, catchUpToSeq, keptSince, limit],
     );

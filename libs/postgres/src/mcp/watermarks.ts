@@ -1,4 +1,5 @@
 import {
+  EXAMPLE_ID_BEGINNING,
   filteredReception,
   isReceived,
   seqFromText,
@@ -13,6 +14,9 @@ import { ANY_STATUS, IS_ENDED, SEEN_DELIVERIES } from '../projections/seen-deliv
 /** Whether the delivery `d` is acknowledged or given up. What ended with a suspension is sent again after it. */
 const IS_SETTLED = `(d.status = 'delivered' or d.status = 'failed' and d.last_error is distinct from 'endpoint_disabled')
   and not ${IS_ENDED}`;
+
+/** Whether the event is for subscriptions. Examples are for the one endpoint that they were sent to. */
+export const IS_FOR_AGENTS = `not starts_with(event_id, '${EXAMPLE_ID_BEGINNING}')`;
 
 /** The start of the first day with an event after the watermark of `s`. So the days before it are not searched. */
 export const FIRST_DAY = `coalesce((
@@ -38,7 +42,7 @@ const ADVANCE = `
     left join lateral (
       select e.seq from events e
       where e.org_id = s.org_id and e.event_type = s.name and e.seq > s.watermark_seq and e.seq <= h.last_seq
-        and (s.widget_id is null or e.widget_id = s.widget_id)
+        and (s.widget_id is null or e.widget_id = s.widget_id) and ${IS_FOR_AGENTS}
         and e.appended_at >= ${FIRST_DAY}
         and not exists (
           select from ${SEEN_DELIVERIES}
@@ -100,6 +104,7 @@ const UNDELIVERED = `
     from (
       select seq, appended_at, envelope from events
       where org_id = $2 and event_type = $3 and ($4::uuid is null or widget_id = $4) and seq > $5 and seq <= $6
+        and ${IS_FOR_AGENTS}
       order by seq limit ${FILTERED_EVENTS}
     ) next
   ) e
@@ -208,7 +213,7 @@ const EVENTS_AFTER = `
     from (
       select seq, appended_at, envelope from events
       where $1::text is not null and org_id = $2 and event_type = $3 and ($4::uuid is null or widget_id = $4)
-        and seq > $5 and seq <= $6
+        and seq > $5 and seq <= $6 and ${IS_FOR_AGENTS}
       order by seq limit ${FILTERED_EVENTS}
     ) next
   ) e

@@ -8,6 +8,7 @@ import {
   readEventArguments,
   replayStart,
   subscriptionIdOf,
+  WEBHOOK_EVENT_NAMES,
   type Clock,
 } from '#libs/domain';
 import { CLOCK, CONFIG } from '#libs/platform';
@@ -54,6 +55,9 @@ export class SubscribeWebhooks {
     const { url, secret } = delivery;
     refuseUnlessValid(delivery);
     const asked = await this.subscriptions.begin(orgId, params);
+    if (!WEBHOOK_EVENT_NAMES.includes(name)) {
+      throw unsupported('webhook', `${name} has no webhooks. Poll or stream its events.`);
+    }
     const start = replayStart(asked, asked.headSeq);
     await this.urls.check(url);
     const id = subscriptionIdOf({ principal: key.id, url, name, arguments: given });
@@ -120,13 +124,14 @@ export class SubscribeWebhooks {
 }
 
 function refuseUnlessValid({ mode = 'webhook', secret }: SubscribeParams['delivery']): void {
-  if (mode !== 'webhook') {
-    const data = { feature: 'deliveryMode', value: mode };
-    throw protocolError(mcpError('Unsupported', 'Only webhooks are subscribed to.', data));
-  }
+  if (mode !== 'webhook') throw unsupported(mode, 'Only webhooks are subscribed to.');
   if (isSigningSecret(secret)) return;
   const detail = 'delivery.secret must be whsec_ followed by the base64 of 24 to 64 random bytes.';
   throw protocolError(mcpError('InvalidParams', detail));
+}
+
+function unsupported(mode: string, detail: string) {
+  return protocolError(mcpError('Unsupported', detail, { feature: 'deliveryMode', value: mode }));
 }
 
 /** Says how deliveries go, by categories alone: what a receiver answers is none of the subscriber's business. */

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   deliveryIdOf,
-  EVENT_DESCRIPTORS,
   EventCursors,
   filteredReception,
   isReceived,
   mcpError,
   replayAtMs,
+  WEBHOOK_EVENT_NAMES,
   type Clock,
   type ControlEnvelope,
   type EventFilters,
@@ -35,7 +35,6 @@ const AGAIN_AFTER_MS = 30_000;
  */
 const NOTICE_WAITS_MS = [10_000, 60_000, 300_000, 30_000];
 
-const NAMES = EVENT_DESCRIPTORS.map(({ name }) => name);
 const ERRORS = {
   revoked: mcpError('Forbidden', 'The API key is revoked or expired.', { reason: 'Access revoked' }),
   removed: mcpError('NotFound', 'There is no such event type any more.', { kind: 'event' }),
@@ -101,7 +100,7 @@ export class SubscriptionUpkeep extends RegularWork {
   }
 
   async #keepInOrder(): Promise<void> {
-    const ended = await this.upkeep.end(NAMES, ERRORS);
+    const ended = await this.upkeep.end(WEBHOOK_EVENT_NAMES, ERRORS);
     const expired = await this.upkeep.expire();
     const suspended = await this.upkeep.suspend();
     const gaps = await this.upkeep.advance(this.#keptSince, (error) => {
