@@ -32,16 +32,16 @@ export function greatestSeqs(log: LogContents, heads: ReadonlyMap<OrgId, Seq>): 
 }
 
 /**
- * Returns the last seq of each org of which a log that went back has a checkpoint and no event. The checkpoint is of events
- * that are sequenced again. Without its first record, and without Postgres, the log does not say where the org began: then
- * the checkpoint stays, because a gap is better than a seq that comes twice.
+ * Returns the last seq of each org of which a log that went back has no event, but a checkpoint, or Postgres a head. The
+ * checkpoint is of events that are sequenced again. Without its first record, and without Postgres, the log does not say where
+ * the org began: then the checkpoint stays, because a gap is better than a seq that comes twice.
  */
 export function seqsWithoutEvents(
   { begin, lastSeqs, checkpointedSeqs }: LogContents,
   heads: ReadonlyMap<OrgId, Seq>,
 ): ReadonlyMap<OrgId, Seq> {
   const seqs = new Map<OrgId, Seq>();
-  for (const orgId of checkpointedSeqs.keys()) {
+  for (const orgId of new Set([...checkpointedSeqs.keys(), ...heads.keys()])) {
     const seq = heads.get(orgId) ?? (begin === 0 ? SEQ_NONE : undefined);
     if (!lastSeqs.has(orgId) && seq !== undefined) seqs.set(orgId, seq);
   }

@@ -254,15 +254,15 @@ describe('a log that ends before the place of the feed', () => {
 });
 
 describe('a new log into which a repair has put events back', () => {
-  const [old, fresh] = [anOrgId(), anOrgId()];
+  const [old, quiet] = [anOrgId(), anOrgId()];
 
-  it('begins with the first event that was left of each org', async () => {
+  it('begins with the first event that was left of each org, and goes on after the head of one that had none left', async () => {
     await append(0, old, [5, 6], { isPutBack: true });
     await append(0, old, [7]);
-    await append(0, fresh, [2]);
+    await append(0, quiet, [2, 4]);
     await project();
     const { differences, orgs } = await verified();
-    expect(differences).toEqual([{ kind: 'gap', org_id: fresh, expected: 1, seq: 2, place: `${topics.log}/0/3` }]);
+    expect(differences).toEqual([{ kind: 'gap', org_id: quiet, expected: 3, seq: 4, place: `${topics.log}/0/4` }]);
     expect(orgs).toMatchObject([{ orgId: old, firstSeq: 5, lastSeq: 7, gaps: 0 }, { gaps: 1 }]);
   });
 });

@@ -84,6 +84,15 @@ describe('the audit of a log', () => {
     expect(audit.orgs[0]).toMatchObject({ firstSeq: 5, lastSeq: 10, gaps: 2, missing: 2 });
   });
 
+  it('lets all orgs begin at any seq in a log that begins with what was put back', () => {
+    const audit = new LogAudit({ isWhole: true, from: 0 as Seq });
+    const add = (orgId: OrgId, seq: number, isPutBack: boolean) =>
+      audit.add({ orgId, seq: seq as Seq, id: `evt_${orgId}_${seq}` as EventId }, isPutBack);
+    expect(add(ORG!, 5, true)).toEqual({ kind: 'next' });
+    expect(add(OTHER!, 51, false)).toEqual({ kind: 'next' });
+    expect(add(OTHER!, 53, false)).toEqual({ kind: 'gap', expected: 52 });
+  });
+
   it('begins again after records that retention removed, and knows what came before them', () => {
     const audit = new LogAudit({ isWhole: true, from: 0 as Seq });
     const add = (orgId: OrgId, seq: number, id = `evt_${seq}`) =>

@@ -68,6 +68,8 @@ export class LogAudit {
    *   retention may have removed those before it from the feed.
    */
   add({ orgId, seq, id }: SequencedRecord, isPutBack = false): LogFinding {
+    // The log was lost from its first record on, also for orgs of which nothing could be put back.
+    if (isPutBack && this.#lastSeen.size === 0) this.#isWhole = false;
     const expected = this.#expected(orgId, seq, isPutBack);
     const isRepeat = seq < expected;
     const isCut = !isRepeat && this.#cut.delete(orgId);
