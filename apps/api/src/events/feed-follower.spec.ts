@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { OrgId, Seq } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
 import { aFeedPage } from '../../../../test/support/feed-page.js';
@@ -8,7 +8,6 @@ import { HeadWatch, OrgHead } from './head-watch.js';
 import type { SharedReads } from './shared-reads.js';
 
 const ORG = 'org' as OrgId;
-const clock = { now: () => performance.now() };
 const inForce = () => Promise.resolve(true);
 
 function emptyOnes(count: number): readonly string[] {
@@ -31,7 +30,8 @@ beforeEach(() => {
     page: (_org: OrgId, query: FeedQuery, { aborted }: AbortSignal) => {
       if (aborted) return Promise.resolve(FeedPage.empty({ oldestSeq: query.since, headSeq: query.since }));
       asked.push(query);
-      return Promise.resolve(aFeedPage({ ...bounds(), envelopes: emptyOnes(head - query.since) }));
+      const count = query.events === undefined ? head - query.since : 0;
+      return Promise.resolve(aFeedPage({ ...bounds(), envelopes: emptyOnes(count) }));
     },
     bounds: () => {
       boundsRead++;
@@ -46,8 +46,18 @@ beforeEach(() => {
       return watch;
     },
   } as unknown as FeedHeads;
-  follower = new FeedFollower(reads, heads, clock);
+  follower = new FeedFollower(reads, heads);
 });
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Sets the clock back by ten minutes. */
+function setClockBack(): void {
+  const now = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => now() - 600_000);
+}
 
 function append(): void {
   head++;
@@ -92,6 +102,17 @@ describe('a long poll', () => {
     await aMoment();
     head++;
     expect(await waiting).toMatchObject({ isEmpty: false, headSeq: 6 });
+  });
+
+  it('ends in time when it was woken by an event that does not match after the clock was set back', async () => {
+    const beganMs = performance.now();
+    const query = { since: 5 as Seq, limit: 10, events: ['other'] };
+    const waiting = follower.pageWhenThere(ORG, query, 50, AbortSignal.timeout(3_000), inForce);
+    await aMoment();
+    setClockBack();
+    append();
+    expect(await waiting).toMatchObject({ isEmpty: true, headSeq: 6 });
+    expect(performance.now() - beganMs).toBeLessThan(2_000);
   });
 
   it('answers a reader whose credentials have ended with nothing, and with no head beyond what it has seen', async () => {
@@ -145,6 +166,18 @@ describe('a reader that follows the feed', () => {
     }
     expect(pages).toBe(3);
     expect(orgHead.watches.size).toBe(0);
+  });
+
+  it('gets its beats in time after the clock was set back', async () => {
+    const read = ({ since }: FeedQuery) => Promise.resolve(FeedPage.empty({ oldestSeq: since, headSeq: since }));
+    const query = { since: 5 as Seq, limit: 10 };
+    const pages = follower.follow(ORG, query, read, 50, AbortSignal.timeout(3_000));
+    const first = pages.next();
+    await aMoment();
+    setClockBack();
+    expect(await first).toEqual({ done: false, value: null });
+    expect(await pages.next()).toEqual({ done: false, value: null });
+    await pages.return();
   });
 
   it('leaves the head unknown when its client leaves before the page is read', async () => {

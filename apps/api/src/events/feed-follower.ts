@@ -1,7 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Clock, OrgId, Seq } from '#libs/domain';
+import { Injectable } from '@nestjs/common';
+import type { OrgId, Seq } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedQuery } from '#libs/postgres';
-import { CLOCK } from '#libs/platform';
 import { FeedHeads } from './feed-heads.js';
 import { SharedReads } from './shared-reads.js';
 
@@ -19,13 +18,12 @@ function emptyPage({ since }: FeedQuery, { oldestSeq, headSeq }: FeedBounds): Fe
   return FeedPage.empty({ oldestSeq, headSeq: headSeq > since ? since : headSeq });
 }
 
-/** Reads the feed for clients that wait for new events. */
+/** Reads the feed for clients that wait for new events. A clock that is set back does not make them wait longer. */
 @Injectable()
 export class FeedFollower {
   constructor(
     private readonly reads: SharedReads,
     private readonly heads: FeedHeads,
-    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   /**
@@ -40,14 +38,14 @@ export class FeedFollower {
     signal: AbortSignal,
     isInForce: () => Promise<boolean>,
   ): Promise<FeedPage> {
-    const deadlineMs = this.clock.now() + waitMs;
+    const deadlineMs = performance.now() + waitMs;
     const watch = this.heads.watch(orgId, asked.since);
     const end = () => {
       watch.close();
     };
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
-    const untilDeadline = () => watch.wait(Math.max(0, deadlineMs - this.clock.now()));
+    const untilDeadline = () => watch.wait(Math.max(0, deadlineMs - performance.now()));
     try {
       let query = asked;
       const read = async (): Promise<FeedPage> => {
@@ -99,7 +97,7 @@ export class FeedFollower {
     };
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
-    let nextBeatMs = this.clock.now() + idleMs;
+    let nextBeatMs = performance.now() + idleMs;
     try {
       // Also while it catches up, it is not to keep a process that ends.
       for (let query = asked; !watch.isClosed;) {
@@ -109,14 +107,16 @@ export class FeedFollower {
         // Other pages may be older. Their head may be from before notifications were lost.
         if (page.nextSeq === null) watch.seen(query.since, page.headSeq);
         if (!page.isEmpty) yield page;
-        let isCheckDue = watch.takeCheck();
-        if (page.nextSeq === null && !isCheckDue) {
-          const waited = await watch.wait(Math.max(0, nextBeatMs - this.clock.now()));
+        const leftMs = nextBeatMs - performance.now();
+        let isBeatDue = watch.takeCheck() || leftMs <= 0;
+        if (page.nextSeq === null && !isBeatDue) {
+          const waited = await watch.wait(leftMs);
           if (waited === 'ended') return;
-          isCheckDue = waited === 'check';
+          // Not by the time, since timers may end a part of a millisecond early.
+          isBeatDue = waited !== 'moved';
         }
-        if (isCheckDue || this.clock.now() >= nextBeatMs) {
-          nextBeatMs = this.clock.now() + idleMs;
+        if (isBeatDue) {
+          nextBeatMs = performance.now() + idleMs;
           yield null;
         }
       }

@@ -61,6 +61,11 @@ export function isBeingAnswered(socket: Socket): boolean {
   return [...(waiting.get(socket) ?? [])].some(({ headersSent, writableEnded }) => headersSent && !writableEnded);
 }
 
+/** Returns the last response of the connection that a complete request waits for. Those before it end before it. */
+export function lastAwaited(socket: Socket): ServerResponse | undefined {
+  return [...(waiting.get(socket) ?? [])].findLast(({ req }) => req.complete);
+}
+
 /** Leaves the rest of the requests in the kernel, where it takes no time. Node would read on after each answer. */
 function stopReading(socket: Socket): void {
   socket.pause();

@@ -1,15 +1,13 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   callbackFailureOf,
   coversCallback,
   echoedChallenge,
   mcpError,
   type CallbackFailure,
-  type Clock,
   type OrgId,
 } from '#libs/domain';
-import { CLOCK } from '#libs/platform';
 import { protocolError } from '../refusal.js';
 import { CallbackClients } from './callback-clients.js';
 import { VerificationLimits, WINDOW_MS, type ReachedLimit } from './verification-limits.js';
@@ -28,17 +26,14 @@ export interface AskedCallback {
 export class CallbackVerifier {
   readonly #limits = new VerificationLimits();
 
-  constructor(
-    private readonly callbacks: CallbackClients,
-    @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  constructor(private readonly callbacks: CallbackClients) {}
 
   /**
    * Resolves if the receiver echoes a challenge, or if its origin publishes that it takes deliveries at this url.
    * @throws ProtocolError `CallbackEndpointError`, `ResourceExhausted`
    */
   async verify(asked: AskedCallback): Promise<void> {
-    const end = this.#limits.begin(asked.orgId, asked.url, this.clock.now());
+    const end = this.#limits.begin(asked.orgId, asked.url, performance.now());
     if (typeof end !== 'function') throw tooMany(end);
     try {
       const failure = await this.#challenge(asked);

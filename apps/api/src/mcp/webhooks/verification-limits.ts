@@ -29,7 +29,10 @@ export class VerificationLimits {
   readonly #running = new Map<OrgId, number>();
   #all = 0;
 
-  /** @returns what ends the verification, or the bound that it would exceed; such a verification does not count */
+  /**
+   * @param nowMs by a clock that nobody sets
+   * @returns what ends the verification, or the bound that it would exceed; such a verification does not count
+   */
   begin(orgId: OrgId, url: string, nowMs: number): (() => void) | ReachedLimit {
     this.#forget(nowMs - WINDOW_MS);
     const host = hostOf(url);
