@@ -240,7 +240,7 @@ it('puts back more events than it reads at once, with their bytes and seqs, and 
   await untilFed(601);
   const before = await api.feed();
   await app.stop();
-  // As retention would. What is left of this organization is its head.
+  // As retention would. Only the head of this organization is left.
   await withStore((store) => store.query('delete from events where org_id = $1', [quiet]));
   await connection.withAdmin((admin) => admin.deleteTopics({ topics: ['inbox', 'log', 'sequences'].map(topic) }));
   await start();
