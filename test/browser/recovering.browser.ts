@@ -377,6 +377,35 @@ describe('without a connection', () => {
     expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
   });
 
+  it('a page asks again for all that has failed once it is connected, whatever is answered first', async () => {
+    const { apiKey } = await desk.aDesk();
+    const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));
+    await proxy.open();
+    const visitor = await desk.aVisitor({}, proxy.url);
+    const { page } = visitor;
+    await visitor.bringSession(apiKey);
+    const loaded = page.waitForResponse('**/dashboard/organization');
+    await visitor.open('/endpoints');
+    await visitor.heading('Endpoints').waitFor();
+    await (await loaded).finished();
+    let failures = 0;
+    page.on('requestfailed', (request) => {
+      if (request.url().endsWith('/dashboard/organization')) failures++;
+    });
+
+    await proxy.close();
+    await visitor.see(/Not updated since \d/);
+    // The page gives up a request after three attempts.
+    await eventually(() => {
+      expect(failures).toBeGreaterThanOrEqual(3);
+    });
+    await proxy.open();
+    // What the browser reports when it is online again: pages then ask for what changes, and for nothing else.
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByText(/not updated since/i).waitFor({ state: 'detached' });
+    expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
+  });
+
   it('a page that began without an answer shows what it is about soon after the server is back', async () => {
     const { visitor } = await desk.aDesk();
     const { page } = visitor;
