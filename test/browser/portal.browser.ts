@@ -252,6 +252,27 @@ describe('the portal', () => {
     expect(await note.count()).toBe(0);
   });
 
+  it('shows no failure any more after it was without a connection', async () => {
+    const orgId = anOrgId();
+    await asBackend('PUT', orgId, { name: 'Mine' });
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(orgId));
+    await heading(page, 'Endpoints').waitFor();
+    await page.getByText('Mine · Ada').waitFor();
+
+    await page.route('**/api/**', (route) => route.abort());
+    // What the browser reports when it is online again: pages then ask for what changes.
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByText(/^Not updated since \d/).waitFor();
+    // Only the banner asks for the name again, with everything else that is shown.
+    await page.waitForEvent('requestfailed', (request) => request.url().endsWith('/dashboard/organization'));
+    await page.unroute('**/api/**');
+    await page.getByText(/not updated since/i).waitFor({ state: 'detached' });
+    expect(await page.getByText('/portal/session').count()).toBe(0);
+    expect(visitor.complaints.splice(0).filter((complaint) => !complaint.includes('ERR_'))).toEqual([]);
+  });
+
   it('finds an event by its id', async () => {
     const orgId = anOrgId();
     const operator = await suite.anOperator(orgId);

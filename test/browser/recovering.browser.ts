@@ -38,6 +38,25 @@ async function anEndpointThatFailed(
   return id;
 }
 
+/** An endpoint that gets its events in order, and whose first delivery is being retried. Later ones wait for it. */
+async function anEndpointInOrderThatFails(operator: Operator): Promise<string> {
+  const { url } = await desk.aFailingReceiver();
+  const { id } = await operator.register({ url, events: ['ticket.created'], ordering: { by: 'endpoint' } });
+  await operator.emit(...tickets(1));
+  await eventually(async () => {
+    expect(await operator.deliveries(id)).toMatchObject([{ status: 'pending', attempts: 2 }]);
+  });
+  return id;
+}
+
+/** Waits until the endpoint has a test, too, whose turn has not come. */
+async function testWaits(operator: Operator, id: string): Promise<void> {
+  await eventually(async () => {
+    const [, test] = await operator.deliveries(id);
+    expect(test).toMatchObject({ event: 'test', status: 'pending', attempts: 0 });
+  });
+}
+
 describe('the health of an endpoint', () => {
   it('is the share of recent deliveries that fail, and what is broken comes first', async () => {
     const { visitor, operator } = await desk.aDesk();
@@ -146,6 +165,19 @@ describe('a delivery that waits for its turn', () => {
     expect(await violations(page)).toEqual([]);
     expect(seqsAt(receiver)).toEqual([1, 1, 2]);
   });
+
+  it('is said to be not sent, if it is a test and its endpoint is paused', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const id = await anEndpointInOrderThatFails(operator);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.button('Send test').click();
+    await visitor.see('Waiting for your endpoint to answer');
+    await testWaits(operator, id);
+    await visitor.choose('Pause');
+    await visitor.see('The test was not sent');
+    await visitor.see('Endpoint disabled. See the delivery');
+    expect(await visitor.page.getByText('Waiting for').count()).toBe(0);
+  });
 });
 
 describe('a recovery', () => {
@@ -199,7 +231,7 @@ describe('a recovery', () => {
     await visitor.button('Enable and recover …').click();
     await visitor.button('Enable and recover 2').click();
     await visitor.see('The test failed, so nothing was recovered');
-    await visitor.see('The endpoint is paused again, and gets nothing.');
+    await visitor.see('The endpoint is not active, and gets nothing.');
     expect((await operator.endpoint(id)).is_active).toBe(false);
     expect(await page.getByRole('heading', { name: 'Enable and recover' }).count()).toBe(1);
 
@@ -223,6 +255,26 @@ describe('a recovery', () => {
     await visitor.see('The server answered 409.');
     expect((await operator.endpoint(id)).is_active).toBe(false);
     expect(visitor.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
+  });
+
+  it('does not wait for a test that ended with its endpoint', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit(...tickets(2));
+    await eventually(async () => {
+      expect(await operator.api.feed()).toHaveLength(2);
+    });
+    const id = await anEndpointInOrderThatFails(operator);
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.choose('Recover deliveries …');
+    await page.getByRole('checkbox', { name: 'Events that were never sent' }).check();
+    await visitor.button('Recover 2').click();
+    await visitor.see('Testing …');
+    await testWaits(operator, id);
+    await operator.change(id, { is_active: false });
+    await visitor.see('The test failed, so nothing was recovered');
+    await visitor.see('Endpoint disabled. The endpoint is not active, and gets nothing.');
+    expect(await operator.recoveries(id)).toEqual([]);
   });
 
   it('does not begin after its dialog was closed during the test', async () => {
@@ -374,6 +426,35 @@ describe('without a connection', () => {
       expect(await timer.textContent()).not.toBe(frozen);
     });
     // Requests that were not answered are what the browser complains of.
+    expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
+  });
+
+  it('a page asks again for all that has failed once it is connected, whatever is answered first', async () => {
+    const { apiKey } = await desk.aDesk();
+    const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));
+    await proxy.open();
+    const visitor = await desk.aVisitor({}, proxy.url);
+    const { page } = visitor;
+    await visitor.bringSession(apiKey);
+    const loaded = page.waitForResponse('**/dashboard/organization');
+    await visitor.open('/endpoints');
+    await visitor.heading('Endpoints').waitFor();
+    await (await loaded).finished();
+    let failures = 0;
+    page.on('requestfailed', (request) => {
+      if (request.url().endsWith('/dashboard/organization')) failures++;
+    });
+
+    await proxy.close();
+    await visitor.see(/Not updated since \d/);
+    // The page gives up a request after three attempts.
+    await eventually(() => {
+      expect(failures).toBeGreaterThanOrEqual(3);
+    });
+    await proxy.open();
+    // What the browser reports when it is online again: pages then ask for what changes, and for nothing else.
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await page.getByText(/not updated since/i).waitFor({ state: 'detached' });
     expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
   });
 

@@ -21,7 +21,8 @@ export function sessionQuery() {
   return queryOptions({
     queryKey: ['session'],
     queryFn: () => dataOf(api.GET('/api/v1/dashboard/session')),
-    staleTime: Infinity,
+    // It is never read again, not even after an outage: with a portal session, the api would answer 404.
+    staleTime: 'static',
     retry: false,
   });
 }

@@ -50,7 +50,7 @@ interface Sent {
 type Phase =
   | { readonly kind: 'choosing' }
   | { readonly kind: 'testing' }
-  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined; readonly isActive: boolean }
+  | { readonly kind: 'test-failed'; readonly test: DeliveryDetail | undefined }
   | { readonly kind: 'sending' }
   | ({ readonly kind: 'sent' } & Sent);
 
@@ -169,7 +169,7 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       {phase.kind === 'test-failed' && (
         <Notice tone="bad" title="The test failed, so nothing was recovered">
           {phase.test === undefined ? 'There was no answer yet.' : `${resultText(phase.test)}.`}{' '}
-          {phase.isActive ? 'New events are still sent.' : 'The endpoint is paused again, and gets nothing.'} Fix the
+          {endpoint.is_active ? 'New events are still sent.' : 'The endpoint is not active, and gets nothing.'} Fix the
           receiver, then try again.
         </Notice>
       )}
@@ -281,15 +281,12 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
     };
   }, []);
 
-  /** @returns whether the endpoint is inactive again */
   const pauseAgain = async () => {
     try {
       await changing.mutateAsync({ is_active: false });
-      return true;
     } catch (failure) {
       // The dialog may be closed, and has a failure of its own otherwise.
       toastFailure('The endpoint is not paused again', failure);
-      return false;
     }
   };
   const act = async ({ bodies, total, isTestedFirst }: Wish) => {
@@ -307,8 +304,8 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
         const { id } = await testing.mutateAsync();
         const test = await tested(queries, endpoint.id, id, isClosed);
         if (isClosed.current || test?.status !== 'delivered') {
-          const isPausedAgain = isEnabledHere && (await pauseAgain());
-          setPhase({ kind: 'test-failed', test, isActive: !isPausedAgain });
+          if (isEnabledHere) await pauseAgain();
+          setPhase({ kind: 'test-failed', test });
           return;
         }
         setPhase({ kind: 'sending' });
@@ -331,7 +328,10 @@ function useRecovery(endpoint: EndpointWithHealth, setPhase: (phase: Phase) => v
   return { act, error };
 }
 
-/** Waits for the first attempt of a test. @returns `undefined` if there was none in time, or the dialog was closed */
+/**
+ * Waits for the first attempt of a test, or its end without one.
+ * @returns `undefined` if there was neither in time, or the dialog was closed
+ */
 async function tested(
   queries: QueryClient,
   endpointId: string,
@@ -341,7 +341,7 @@ async function tested(
   const deadlineMs = browserClock.now() + TEST_PATIENCE_MS;
   while (browserClock.now() < deadlineMs && !isClosed.current) {
     const delivery = await queries.query({ ...deliveryQuery(endpointId, id), staleTime: 0 }).catch(undefinedIfNotThere);
-    if (delivery !== undefined && delivery.attempts_log.length > 0) return delivery;
+    if (delivery !== undefined && (delivery.status !== 'pending' || delivery.attempts_log.length > 0)) return delivery;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   return undefined;

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { deliveryQuery } from '../api/queries.js';
+import { resultText } from '../deliveries/ending.js';
 import { errorText } from '../deliveries/error-text.js';
 import { millisecondsText } from '../time/time-text.js';
 import { Notice } from '../ui/notice.js';
@@ -10,7 +11,7 @@ interface TestResultProps {
   readonly deliveryId: string;
 }
 
-/** Shows the result of a test event, and updates until its first attempt has ended. */
+/** Shows the result of a test event, and updates until its first attempt has ended, or the test without one. */
 export function TestResult({ endpointId, deliveryId }: TestResultProps) {
   const { data: delivery } = useQuery(deliveryQuery(endpointId, deliveryId));
   const attempt = delivery?.attempts_log.at(-1);
@@ -20,7 +21,12 @@ export function TestResult({ endpointId, deliveryId }: TestResultProps) {
     </Link>
   );
   if (delivery === undefined || attempt === undefined) {
-    return (
+    // A test that waits for its turn ends with its endpoint.
+    return delivery?.status === 'failed' ? (
+      <Notice tone="bad" title="The test was not sent">
+        {resultText(delivery)}. {more}
+      </Notice>
+    ) : (
       <Notice tone="accent" icon="clock" title="Test event sent">
         Waiting for your endpoint to answer …
       </Notice>

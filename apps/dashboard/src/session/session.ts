@@ -10,7 +10,7 @@ import { sessionHint } from './session-hint.js';
 export async function currentSession(queries: QueryClient): Promise<Session | null> {
   if (sessionHint.keyId() === null) return null;
   try {
-    const session = await queries.query({ ...sessionQuery(), staleTime: 'static' });
+    const session = await queries.query(sessionQuery());
     setCsrfToken(session.csrf_token);
     sessionHint.set(session.key_id);
     return session;

@@ -1,4 +1,4 @@
-import { notifyManager, useQueryClient, type Query } from '@tanstack/react-query';
+import { notifyManager, useQueryClient, type Query, type QueryFilters } from '@tanstack/react-query';
 import { useCallback, useEffect, useSyncExternalStore } from 'react';
 import { failureText } from '../api/api-problem.js';
 import { useConnection } from '../api/connection.js';
@@ -10,8 +10,9 @@ import { SessionEndNote } from './session-end-note.js';
 const TRY_EVERY_MS = 3_000;
 
 /**
- * Says on every page since when nothing is updated, and asks for everything that is shown until there is an answer. With
- * a connection, it says since when a part of the page is not updated, and why. It also says when the session ends soon.
+ * Says on every page since when nothing is updated, and asks for everything that is shown until there is an answer. Then
+ * it asks once more for what has failed. With a connection, it says since when a part of the page is not updated, and why.
+ * It also says when the session ends soon.
  */
 export function ConnectionBanner() {
   const queries = useQueryClient();
@@ -19,9 +20,14 @@ export function ConnectionBanner() {
   const answeredMs = useConnection((connection) => connection.answeredMs);
   const outdated = useOutdated();
   useEffect(() => {
-    if (isUp) return undefined;
     // A request that waits for a server that hangs is not replaced: the browser keeps few connections to a server.
-    const tryAgain = () => void queries.refetchQueries({ type: 'active' }, { cancelRefetch: false });
+    const tryAgain = (filters: QueryFilters = {}) =>
+      void queries.refetchQueries({ ...filters, type: 'active' }, { cancelRefetch: false });
+    if (isUp) {
+      // One request was answered. Not all data that failed before is requested again by itself.
+      tryAgain({ predicate: ({ state }) => state.status === 'error' });
+      return undefined;
+    }
     const timer = setInterval(tryAgain, TRY_EVERY_MS);
     return () => {
       clearInterval(timer);
