@@ -87,16 +87,28 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'the projector commits its offset before its rows',
     file: 'libs/postgres/src/projections/feed-projection.ts',
     find: `    const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
-      ...moveParameters(stretch, expected),
+      ...moveParameters(stretch, place),
 `,
-    replace: `    await store.query(\`with \${MOVED} select from moved\`, moveParameters(stretch, expected));
+    replace: `    await store.query(\`with \${MOVED} select from moved\`, moveParameters(stretch, place));
     const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
-      ...moveParameters(stretch, stretch.nextOffset),
+      ...moveParameters(stretch, { ...place, expected: stretch.nextOffset }),
 `,
     caughtBy: {
       project: 'integration',
       file: 'libs/postgres/src/projections/feed-projection.ispec.ts',
       name: 'moves its offset with its rows',
+    },
+  },
+  {
+    name: 'exchange-unnoticed',
+    breaks: 'a projector goes on in rebuilt tables with the heads of the old ones',
+    file: 'libs/postgres/src/projections/projection-offsets.ts',
+    find: ' and ${TABLES} = ($4::text[])[2]',
+    replace: '',
+    caughtBy: {
+      project: 'integration',
+      file: 'libs/postgres/src/projections/shadow/projection-shadow.ispec.ts',
+      name: 'goes on after the heads of the new feed',
     },
   },
   {

@@ -209,10 +209,10 @@ export class ChatQueueProjection {
       if (place.kind === 'behind') return { projected: place, dueAtMs: Infinity };
       if (place.kind === 'done') return { projected: applied(stretch, stretch.nextOffset), dueAtMs: Infinity };
       const unseen = events.filter((event) => event.offset >= place.expected);
-      const move = moveParameters(stretch, place.expected);
+      const move = moveParameters(stretch, place);
       const dueAtMs = unseen.length === 0 ? await this.#move(move) : await this.#fold(stretch.partition, move, unseen);
       if (dueAtMs !== undefined) {
-        this.#offsets.moved(stretch);
+        this.#offsets.moved(stretch, place);
         return { projected: applied(stretch, place.expected), dueAtMs };
       }
       this.#offsets.forget(stretch);
@@ -240,7 +240,7 @@ export class ChatQueueProjection {
     return outcome?.moved === '1' ? Infinity : undefined;
   }
 
-  /** @returns when the first chat is due; `undefined` if the offset was not the expected one: nothing was written */
+  /** @returns when the first chat is due; `undefined` if offset or tables were not the expected ones: nothing was written */
   async #fold(
     partition: number,
     move: readonly unknown[],

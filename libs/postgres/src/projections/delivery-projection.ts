@@ -23,7 +23,14 @@ import {
   type LoadedFacts,
 } from './delivery-statements.js';
 import { noteActivity, noteExhausted, noteFailing } from '../operations/note-operational-events.js';
-import { applied, moveParameters, ProjectionOffsets, type Projected, type Stretch } from './projection-offsets.js';
+import {
+  applied,
+  moveParameters,
+  ProjectionOffsets,
+  type Expected,
+  type Projected,
+  type Stretch,
+} from './projection-offsets.js';
 import { isPostgresAway } from '../connection/postgres-away.js';
 import type { Store } from '../connection/store.js';
 
@@ -69,8 +76,8 @@ export class DeliveryProjection {
       const unseen = facts.filter(({ offset }) => offset >= place.expected).map(({ fact }) => fact);
       const batch = await this.#fold(unseen);
       const timesMs = [...batch.ledger.deliveries.values()].map(({ ref }) => ref.createdAtMs);
-      if (await this.#days.writeInto(timesMs, () => this.#write(stretch, place.expected, batch))) {
-        this.#offsets.moved(stretch);
+      if (await this.#days.writeInto(timesMs, () => this.#write(stretch, place, batch))) {
+        this.#offsets.moved(stretch, place);
         return applied(stretch, place.expected);
       }
       this.#offsets.forget(stretch);
@@ -177,9 +184,9 @@ export class DeliveryProjection {
     return heads;
   }
 
-  /** @returns whether the offset was the expected one; if not, nothing was written */
-  async #write(stretch: Stretch, expected: number, batch: FactBatch): Promise<boolean> {
-    const parameters = [...moveParameters(stretch, expected), ...rowParameters(batch)];
+  /** @returns whether offset and tables were the expected ones; if not, nothing was written */
+  async #write(stretch: Stretch, place: Expected, batch: FactBatch): Promise<boolean> {
+    const parameters = [...moveParameters(stretch, place), ...rowParameters(batch)];
     const { ledger } = batch;
     const failures = this.#failuresToNote(ledger);
     const reports = failures.failing.length + failures.exhausted.length > 0;

@@ -15,6 +15,7 @@ import {
   moveParameters,
   MOVED,
   ProjectionOffsets,
+  type Expected,
   type Projected,
   type Stretch,
 } from './projection-offsets.js';
@@ -124,10 +125,10 @@ export class FeedProjection implements SequenceCheck {
       const { gate } = await this.#headsOf(store, stretch, unseen);
       const sifted = gate.sift(unseen);
       const timesMs = sifted.fresh.map((event) => event.appendedAtMs);
-      if (await days.writeInto(timesMs, () => this.#write(store, stretch, place.expected, sifted.fresh))) {
+      if (await days.writeInto(timesMs, () => this.#write(store, stretch, place, sifted.fresh))) {
         sifted.remember();
         this.#note(unseen, sifted);
-        offsets.moved(stretch);
+        offsets.moved(stretch, place);
         this.onApplied(sifted.fresh);
         return applied(stretch, place.expected);
       }
@@ -183,11 +184,11 @@ export class FeedProjection implements SequenceCheck {
     this.#heads.delete(`${topic}/${partition}`);
   }
 
-  /** @returns whether the offset was the expected one; if not, nothing was written */
-  async #write(store: Store, stretch: Stretch, expected: number, events: readonly FeedEvent[]): Promise<boolean> {
+  /** @returns whether offset and tables were the expected ones; if not, nothing was written */
+  async #write(store: Store, stretch: Stretch, place: Expected, events: readonly FeedEvent[]): Promise<boolean> {
     const heads = new Map(events.map((event) => [event.orgId, event.seq]));
     const [outcome] = await store.prepared<{ moved: string }>('apply_feed', APPLY, [
-      ...moveParameters(stretch, expected),
+      ...moveParameters(stretch, place),
       events.map((event) => event.orgId),
       events.map((event) => event.seq),
       events.map((event) => event.id),

@@ -31,15 +31,15 @@ export function applied({ firstOffset }: Stretch, from: number): Projected {
 }
 
 /**
- * Returns the parameters of `MOVED`. If the offset is not the expected one, the statement changes nothing. So only one
- * of two projectors of a partition succeeds.
+ * Returns the parameters of `MOVED`. If the offset or the tables are not the expected ones, the statement changes nothing.
+ * So only one of two projectors of a partition succeeds.
  */
-export function moveParameters(stretch: Stretch, expected: number): readonly unknown[] {
+export function moveParameters(stretch: Stretch, { expected, tables }: Expected): readonly unknown[] {
   return [
     stretch.projection,
     stretch.topic,
     stretch.partition,
-    expected,
+    [String(expected), tables],
     [String(stretch.nextOffset), stretch.anchor ?? null],
   ];
 }
@@ -47,22 +47,37 @@ export function moveParameters(stretch: Stretch, expected: number): readonly unk
 /** The number of parameters of `MOVED`. */
 export const MOVE_PARAMETERS = 5;
 
-/** A compare-and-set of the offset. It is the first part of the one statement that writes all rows. */
+/**
+ * SQL for the ids of a table of each projection that a rebuild can exchange. An exchange may leave the offset as it was,
+ * with other rows before it. It locks the offsets, so a statement finds offset and tables either of before or of after.
+ */
+const TABLES = `concat(to_regclass('org_heads')::oid, ' ', to_regclass('deliveries')::oid)`;
+
+/**
+ * A compare-and-set of the offset, in the same tables. It is the first part of the one statement that writes all rows.
+ */
 export const MOVED = `moved as (
   update projection_offsets set next_offset = ($5::text[])[1]::bigint, anchor = ($5::text[])[2]
-  where projection = $1::text and topic = $2::text and partition = $3::int and next_offset = $4::bigint
+  where projection = $1::text and topic = $2::text and partition = $3::int
+    and next_offset = ($4::text[])[1]::bigint and ${TABLES} = ($4::text[])[2]
   returning 1
 )`;
 
+/** What a compare-and-set expects to find. */
+export interface Expected {
+  /** The offset to move from. */
+  readonly expected: number;
+  /** The tables that have the rows before it, as `TABLES` names them. */
+  readonly tables: string;
+}
+
 /** The position of a stretch relative to its projection's offset. */
 export type Place =
-  | {
+  | (Expected & {
       readonly kind: 'here';
-      /** The offset to move from. */
-      readonly expected: number;
       /** Whether no other process can have projected records of the partition since this one did. */
       readonly continues: boolean;
-    }
+    })
   | { readonly kind: 'done' }
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
@@ -159,7 +174,7 @@ export async function beginAt(
 
 /** The projection's offset in each partition, as this process last knew it. */
 export class ProjectionOffsets {
-  readonly #known = new Map<string, number>();
+  readonly #known = new Map<string, Expected>();
 
   /** @param feed begins nothing in a database that belongs to another list than this one */
   constructor(
@@ -173,25 +188,25 @@ export class ProjectionOffsets {
    */
   async place(stretch: Stretch): Promise<Place> {
     const known = this.#known.get(keyOf(stretch));
-    if (known !== undefined && known >= stretch.firstOffset && known < stretch.nextOffset) {
-      return { kind: 'here', expected: known, continues: true };
+    if (known !== undefined && known.expected >= stretch.firstOffset && known.expected < stretch.nextOffset) {
+      return { kind: 'here', ...known, continues: true };
     }
-    const expected = await this.#read(stretch);
-    this.#known.set(keyOf(stretch), expected);
-    if (expected < stretch.firstOffset) return { kind: 'behind', nextOffset: expected };
-    return expected >= stretch.nextOffset ? { kind: 'done' } : { kind: 'here', expected, continues: false };
+    const read = await this.#read(stretch);
+    this.#known.set(keyOf(stretch), read);
+    if (read.expected < stretch.firstOffset) return { kind: 'behind', nextOffset: read.expected };
+    return read.expected >= stretch.nextOffset ? { kind: 'done' } : { kind: 'here', ...read, continues: false };
   }
 
-  moved(stretch: Stretch): void {
-    this.#known.set(keyOf(stretch), stretch.nextOffset);
+  moved(stretch: Stretch, { tables }: Expected): void {
+    this.#known.set(keyOf(stretch), { expected: stretch.nextOffset, tables });
   }
 
   forget(stretch: Stretch): void {
     this.#known.delete(keyOf(stretch));
   }
 
-  /** Reads the offset. A new projection begins with its first stretch. */
-  async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<number> {
+  /** Reads the offset and the tables. A new projection begins with its first stretch. */
+  async #read({ projection, topic, partition, firstOffset }: Stretch): Promise<Expected> {
     const listId = this.feed?.listId;
     const begin =
       listId === undefined
@@ -199,17 +214,17 @@ export class ProjectionOffsets {
         : `select $1, $2, $3::int, $4::bigint
            where not exists (select from installation where feed_list is distinct from $5::uuid)`;
     for (;;) {
-      const [row] = await this.store.query<{ next_offset: string }>(
+      const [row] = await this.store.query<{ next_offset: string; tables: string }>(
         `with begun as (
            insert into projection_offsets (projection, topic, partition, next_offset) ${begin}
            on conflict do nothing returning next_offset
          )
-         select next_offset from begun
+         select next_offset, ${TABLES} as tables from begun
          union all
-         select next_offset from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
+         select next_offset, ${TABLES} from projection_offsets where projection = $1 and topic = $2 and partition = $3`,
         [projection, topic, partition, firstOffset, ...(listId === undefined ? [] : [listId])],
       );
-      if (row !== undefined) return Number(row.next_offset);
+      if (row !== undefined) return { expected: Number(row.next_offset), tables: row.tables };
       // Another process has just begun, and the next read sees its row. Or the database was left.
       if (listId !== undefined) await this.#refuseIfLeft(listId);
     }

@@ -1,5 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { systemClock, type Attempted, type EndpointId, type EventId, type OrgId, type Seq } from '#libs/domain';
+import {
+  systemClock,
+  type Attempted,
+  type EndpointId,
+  type EventId,
+  type OrgId,
+  type Seq,
+  type SequenceGap,
+} from '#libs/domain';
 import { createLogger, DAY_MS } from '#libs/runtime';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
@@ -8,9 +16,10 @@ import { oneTo } from '../../../../../test/support/sequence.js';
 import { DayPartitions } from '../days/day-partitions.js';
 import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
-import { FeedProjection } from '../feed-projection.js';
+import { FeedProjection, type FeedEvent } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
 import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
+import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
@@ -41,10 +50,14 @@ function withShadow<T>(
   return ProjectionShadow.with(store, options, act);
 }
 
-/** Puts the events 1 … `count` of the org into the feed, from the beginning of a partition. */
-async function project(into: Store, orgId: OrgId, count: number, partition: number): Promise<void> {
-  const events = oneTo(count).map((seq) => ({
-    offset: seq - 1,
+function stretchOf(projection: ProjectionName, partition: number, firstOffset: number, nextOffset: number): Stretch {
+  return { projection, topic: TOPICS[projection], partition, firstOffset, nextOffset };
+}
+
+/** The events of the org with these seqs, at the offsets from the first one on. */
+function eventsOf(orgId: OrgId, seqs: readonly number[], firstOffset: number): readonly FeedEvent[] {
+  return seqs.map((seq, index) => ({
+    offset: firstOffset + index,
     orgId,
     seq: seq as Seq,
     id: `evt_${String(seq).padStart(26, '0')}` as EventId,
@@ -53,8 +66,11 @@ async function project(into: Store, orgId: OrgId, count: number, partition: numb
     appendedAtMs: CREATED_AT_MS + seq,
     envelope: Buffer.from(`{"seq":${seq}}`),
   }));
-  const stretch = { projection: 'feed', topic: TOPICS.feed, partition, firstOffset: 0, nextOffset: count };
-  await new FeedProjection(into).apply(stretch, events);
+}
+
+/** Puts the events 1 … `count` of the org into the feed, from the beginning of a partition. */
+async function project(into: Store, orgId: OrgId, count: number, partition: number): Promise<void> {
+  await new FeedProjection(into).apply(stretchOf('feed', partition, 0, count), eventsOf(orgId, oneTo(count), 0));
 }
 
 function aDelivery(orgId: OrgId, endpointId: EndpointId, partition: number) {
@@ -71,10 +87,26 @@ function aDelivery(orgId: OrgId, endpointId: EndpointId, partition: number) {
 
 async function schedule(into: Store, orgId: OrgId, endpointId: EndpointId, partition: number): Promise<void> {
   const delivery = aDelivery(orgId, endpointId, partition);
-  const stretch = { projection: 'deliveries', topic: TOPICS.deliveries, partition, firstOffset: 0, nextOffset: 1 };
-  await new DeliveryProjection(into, 20, 'leave').apply(stretch, [
+  await new DeliveryProjection(into, 20, 'leave').apply(stretchOf('deliveries', partition, 0, 1), [
     { offset: 0, fact: { type: 'scheduled', delivery } },
   ]);
+}
+
+function aFailure(delivery: Attempted['delivery'], next: 'retry' | 'exhausted'): Attempted {
+  return {
+    type: 'attempted',
+    delivery,
+    run: 0,
+    attempt: 1,
+    activation: 1,
+    startedAtMs: CREATED_AT_MS,
+    durationMs: 1,
+    responseStatus: 500,
+    error: 'http_status: 500',
+    responseExcerpt: null,
+    next,
+    nextAttemptAtMs: next === 'retry' ? CREATED_AT_MS + 60_000 : null,
+  };
 }
 
 const nothing = () => Promise.resolve();
@@ -208,20 +240,7 @@ describe('a shadow of the projections', () => {
     await withShadow(async (shadow) => {
       const fold = new DeliveryProjection(shadow.store, 1, 'leave');
       for (const [partition, endpointId] of [active, inactive].entries()) {
-        const fact: Attempted = {
-          type: 'attempted',
-          delivery: aDelivery(orgId, endpointId, partition),
-          run: 0,
-          attempt: 1,
-          activation: 1,
-          startedAtMs: CREATED_AT_MS,
-          durationMs: 1,
-          responseStatus: 500,
-          error: 'http_status: 500',
-          responseExcerpt: null,
-          next: 'exhausted',
-          nextAttemptAtMs: null,
-        };
+        const fact = aFailure(aDelivery(orgId, endpointId, partition), 'exhausted');
         const stretch = { projection: 'deliveries', topic: 'limits', partition, firstOffset: 0, nextOffset: 1 };
         await fold.apply(stretch, [{ offset: 0, fact }]);
       }
@@ -260,6 +279,60 @@ describe('a shadow of the projections', () => {
       await taking;
     });
     expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(3);
+  });
+});
+
+describe('a projector that runs while a shadow takes its place', () => {
+  it('goes on after the heads of the new feed, at the offset that it knows', async () => {
+    const orgId = anOrgId();
+    const gaps: SequenceGap[] = [];
+    const running = new FeedProjection(store, (gap) => gaps.push(gap));
+    await running.apply(stretchOf('feed', 8, 0, 10), eventsOf(orgId, oneTo(10), 0));
+    await withShadow(async (shadow) => {
+      // The log lost the last five, and holds others.
+      const rebuilt = new FeedProjection(shadow.store);
+      await rebuilt.apply(stretchOf('feed', 8, 0, 10), eventsOf(orgId, oneTo(5), 0));
+      await shadow.takePlace(['feed'], nothing);
+    });
+    await running.apply(stretchOf('feed', 8, 10, 15), eventsOf(orgId, [6, 7, 8, 9, 10], 10));
+    const rows = await store.query<{ seq: string }>('select seq from events where org_id = $1 order by seq', [orgId]);
+    expect(rows.map(({ seq }) => Number(seq))).toEqual(oneTo(10));
+    expect(gaps).toEqual([]);
+  });
+
+  it('continues the new rows with a batch that it began with the old ones', async () => {
+    const orgId = anOrgId();
+    const endpointId = await anEndpoint(store, orgId);
+    await schedule(store, orgId, endpointId, 3);
+    const prepared = store.prepared.bind(store);
+    const writing = jest.spyOn(store, 'prepared').mockImplementation(async (name, sql, parameters) => {
+      if (name === 'apply_facts') {
+        writing.mockRestore();
+        await withShadow(async (shadow) => {
+          const ids = [endpointId, orgId];
+          await shadow.store.query(
+            'insert into endpoint_endings (endpoint_id, org_id, endings) values ($1, $2, 2)',
+            ids,
+          );
+          await shadow.store.query(
+            'insert into endpoint_health (endpoint_id, org_id, activation, failure_count) values ($1, $2, 1, 3)',
+            ids,
+          );
+          await schedule(shadow.store, orgId, endpointId, 3);
+          await shadow.takePlace(['deliveries'], nothing);
+        });
+      }
+      return prepared(name, sql, parameters);
+    });
+    await new DeliveryProjection(store, 20, 'leave').apply(stretchOf('deliveries', 3, 1, 2), [
+      { offset: 1, fact: aFailure(aDelivery(orgId, endpointId, 3), 'retry') },
+    ]);
+    const rows = await store.query(
+      `select d.status, d.attempts, d.endings, h.failure_count
+       from deliveries d join endpoint_health h using (endpoint_id) where d.endpoint_id = $1`,
+      [endpointId],
+    );
+    expect(rows).toEqual([{ status: 'pending', attempts: 1, endings: 2, failure_count: 4 }]);
   });
 });
 
