@@ -8,7 +8,7 @@ import type { Received, Receiver } from '../../support/receiver.js';
 import { always } from './support/answers.js';
 import { DeliverySuite, type Subscribed } from './support/delivery-suite.js';
 import type { Delivery } from './support/operator.js';
-import { headerOf } from './support/pushes.js';
+import { headerOf, nothingMoreComes } from './support/pushes.js';
 
 let suite: DeliverySuite;
 
@@ -155,6 +155,31 @@ describe('an endpoint that is ordered as a whole', () => {
     await to.operator.emit(...tickets(20));
     await to.operator.change(to.endpoint.id, { ordering: { by: 'none' } });
     await delivered(to, 60);
+  });
+
+  it.concurrent('gets nothing beside a request that was under way when it was disabled and enabled', async () => {
+    const waits = held();
+    const to = await aSubscriber({ ordering: { by: 'endpoint' } }, waits.answer);
+    await to.operator.emit(ticket('tkt_before'));
+    await eventually(() => {
+      expect(to.receiver.received).toHaveLength(1);
+    });
+    await to.operator.change(to.endpoint.id, { is_active: false });
+    // For longer than dispatchers take to notice, also below.
+    await nothingMoreComes(to.receiver, 1_500);
+    await to.operator.change(to.endpoint.id, { is_active: true });
+    await to.operator.emit(ticket('tkt_after'));
+    await eventually(async () => {
+      const found = await to.operator.deliveries(to.endpoint.id);
+      expect(found).toMatchObject([{ last_error: 'endpoint_disabled' }, { status: 'pending' }]);
+    });
+    await nothingMoreComes(to.receiver, 1_500);
+    expect(to.receiver.received).toHaveLength(1);
+    waits.release();
+    await eventually(() => {
+      expect(firstSeqs(to.receiver.received)).toEqual([1, 2]);
+    });
+    waits.release();
   });
 
   it.concurrent('never gets more than its limit', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { DeliverySuite } from './support/delivery-suite.js';
+import { nothingMoreComes } from './support/pushes.js';
 
 let suite: DeliverySuite;
 
@@ -93,6 +94,38 @@ describe('the pace of an endpoint', () => {
     await eventually(() => {
       expect(pushed().size).toBe(201);
     });
+  });
+
+  it.concurrent('holds for what is replayed as soon as the endpoint is enabled', async () => {
+    const { operator, endpoint, receiver } = await suite.aSubscriber({ max_per_second: 2 });
+    const ids = await operator.emit(...eventsOf(100));
+    await eventually(async () => {
+      // Until a dispatcher has taken over its partition, it gets nothing.
+      expect(receiver.received.length).toBeGreaterThan(0);
+      expect(await operator.deliveries(endpoint.id)).toHaveLength(100);
+      // A replay needs the feed, which is projected beside the delivery log.
+      expect((await operator.api.request('GET', `/external/events/${ids.at(-1)!}`)).status).toBe(200);
+    });
+    // A dispatcher that does not know the limit any more learns of it again at some moment within a second.
+    let replayed: readonly string[] = [];
+    for (let round = 0; round < 4; round++) {
+      await operator.change(endpoint.id, { is_active: false });
+      replayed = await eventually(async () => {
+        const found = await operator.deliveries(endpoint.id);
+        expect(found.filter(({ status }) => status === 'pending')).toEqual([]);
+        const failed = found.filter(({ status }) => status === 'failed');
+        return failed.slice(-10).map(({ id }) => id);
+      });
+      await nothingMoreComes(receiver, 1_500);
+      await operator.change(endpoint.id, { is_active: true });
+      await Promise.all(replayed.map((id) => operator.replay(endpoint.id, id)));
+    }
+    expect(replayed).toHaveLength(10);
+    await eventually(async () => {
+      const found = (await operator.deliveries(endpoint.id)).filter(({ id }) => replayed.includes(id));
+      expect(found.filter(({ status }) => status !== 'delivered')).toEqual([]);
+    });
+    expect(mostWithinASecond(await operator.attemptTimes(endpoint.id))).toBeLessThanOrEqual(2);
   });
 
   it.concurrent('holds for replays and tests as well', async () => {

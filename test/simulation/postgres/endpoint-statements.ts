@@ -239,11 +239,11 @@ export const ENDPOINT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'paced endpoints',
     domain: null,
-    sign: /from endpoints where is_paced and is_active/,
+    sign: /from endpoints where is_paced order by/,
     act: (tables) =>
       tables.endpoints
         .values()
-        .filter(({ is_paced, is_active }) => is_paced && is_active)
+        .filter(({ is_paced }) => is_paced)
         .map(({ id, org_id, delivery_settings, ordered_since, order_begun, created_at_ms }) => ({
           id,
           org_id,

@@ -1,7 +1,7 @@
 import { NO_ORDERING, type DeliverySettings, type EndpointId, type Ordering, type OrgId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
 
-/** An active endpoint that limits or orders its attempts. */
+/** An endpoint that limits or orders its attempts. */
 export interface PacedEndpoint {
   readonly id: EndpointId;
   readonly orgId: OrgId;
@@ -23,7 +23,10 @@ interface Row {
   readonly order_begun: Date | null;
 }
 
-/** Lists the endpoints that limit or order their attempts, of all orgs. */
+/**
+ * Lists the endpoints that limit or order their attempts, of all orgs, also inactive ones. When one is enabled, its limits and
+ * what is still under way to it must be known before its next attempt.
+ */
 export class PacedEndpoints {
   constructor(private readonly store: Store) {}
 
@@ -32,7 +35,7 @@ export class PacedEndpoints {
     const rows = await this.store.prepared<Row>(
       'paced_endpoints',
       `select id, org_id, delivery_settings, ordered_since, created_at, order_begun
-       from endpoints where is_paced and is_active order by id`,
+       from endpoints where is_paced order by id`,
       [],
     );
     return rows.map(({ id, org_id: orgId, delivery_settings: settings, ...row }) => {
