@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 
 /**
@@ -44,13 +44,16 @@ export function runNode(cwd, args, env = process.env) {
  * Runs Node, and prints its output as a whole when it has ended, so that several can run at the same time.
  * @param {string} cwd
  * @param {readonly string[]} args
- * @param {number} priority as `os.setPriority` takes it
+ * @param {number} [priority] as `os.setPriority` takes it; ours by default, and if ours is lower
  * @returns {Promise<{ passed: boolean, output: string }>}
  */
 export function runNodeQuietly(cwd, args, priority) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-    if (child.pid !== undefined) setPriority(child.pid, priority);
+    if (child.pid !== undefined && priority !== undefined) {
+      // A larger number is a lower priority. Only root may raise one.
+      setPriority(child.pid, Math.max(priority, getPriority()));
+    }
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (output += text));

@@ -19,7 +19,7 @@ const ON_TWO_CORES = '--maxWorkers=2';
 const WAITING = '--maxWorkers=3';
 /** Brokers of tests run for minutes. What Java's second compiler takes at each start, they would never save. */
 const SHORT_LIVED_JVM = '-XX:TieredStopAtLevel=1';
-const { PRIORITY_NORMAL: NORMAL, PRIORITY_LOW: LOW } = constants.priority;
+const { PRIORITY_LOW: LOW } = constants.priority;
 const jestReport = (file) => ['--json', `--outputFile=${file}`];
 
 /**
@@ -122,7 +122,7 @@ await runMain(async () => {
   };
   const isBeside = ({ besideSuites }) => besideSuites !== undefined && wanted === undefined;
   const quietly = async (phase) => {
-    const result = await runNodeQuietly(ROOT, argsOf(phase), isBeside(phase) ? phase.besideSuites : NORMAL);
+    const result = await runNodeQuietly(ROOT, argsOf(phase), isBeside(phase) ? phase.besideSuites : undefined);
     if (SUITES.includes(phase)) count(phase);
     return result;
   };

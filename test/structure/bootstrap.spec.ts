@@ -13,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { identifyProcess } from '../../libs/embedded-stack/src/processes/process-identity.js';
 import { eventually } from '../support/infrastructure/eventually.js';
@@ -148,6 +148,30 @@ describe('a child that is being started', () => {
     await eventually(() => {
       expect(identifyProcess(child)).toBeUndefined();
     });
+  });
+});
+
+describe('a child whose output is kept', () => {
+  // Only root may raise a priority, and these tests may run at a low one.
+  const ours = Math.max(5, getPriority());
+  const lower = Math.min(ours + 1, 19);
+
+  it.each([
+    ['our priority', undefined, ours],
+    ['a lower priority', lower, lower],
+    ['our priority instead of a higher one', ours - 1, ours],
+  ])('has %s', async (_, priority, expected) => {
+    const { stdout, stderr } = await outputOf(
+      run(
+        'jest-run.mjs',
+        'runNodeQuietly',
+        `import { setPriority } from 'node:os';
+         setPriority(0, ${ours});
+         console.log(JSON.stringify(await runNodeQuietly(root, ['-p', 'os.getPriority()'], ${priority})));`,
+      ),
+    );
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual({ passed: true, output: `${expected}\n` });
   });
 });
 

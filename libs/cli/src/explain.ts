@@ -1,5 +1,13 @@
 import { ApiError } from '../../api-client/src/index.js';
 import { FeedGapError, FeedResetError } from '../../consumer/src/index.js';
+import type { CliContext } from './context.js';
+
+/** Returns an `onRetry` that reports what is wrong. */
+export function reportsRetries({ report }: Pick<CliContext, 'report'>): (error: ApiError) => void {
+  return (error) => {
+    report(`${explain(error)} Trying again.`);
+  };
+}
 
 /** Returns what is wrong and what to do next. */
 export function explain(error: unknown): string {

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { freePort } from '../../../test/support/free-port.js';
@@ -6,7 +7,7 @@ import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { serviceSignature, verifySignature } from '../../webhook-signature/src/index.js';
 import { explain } from './explain.js';
 import { TestMachine } from './testing/a-context.js';
-import { anEnvelope, aPage, TestServer } from './testing/a-service.js';
+import { anEnvelope, anOrganization, aPage, TestServer } from './testing/a-service.js';
 
 const CATALOG = JSON.stringify({ data: [{ event: 'ticket.created', example: { id: 'tkt_1' } }] });
 
@@ -26,8 +27,8 @@ afterEach(() => {
   app.stop();
 });
 
-function loggedIn(url = service.url): void {
-  machine.environment = { GAPLESS_URL: url, GAPLESS_API_KEY: 'gk_1_secret' };
+function loggedIn(url = service.url, apiKey = 'gk_1_secret'): void {
+  machine.environment = { GAPLESS_URL: url, GAPLESS_API_KEY: apiKey };
 }
 
 /** A URL at which no one listens. */
@@ -204,8 +205,9 @@ describe('gapless listen', () => {
     envelopes = [1, 2, 3].map((seq) => anEnvelope(seq));
     service.answer = ({ url }) => {
       const since = Number(new URLSearchParams(url.split('?')[1]).get('since'));
-      const page = aPage(envelopes.slice(since));
-      return { ...page, status: 200 };
+      const head = envelopes.length;
+      const headers = { 'x-oldest-sequence': String(Math.min(head, 1)), 'x-head-sequence': String(head) };
+      return { ...aPage(envelopes.slice(since)), headers };
     };
   });
 
@@ -213,6 +215,8 @@ describe('gapless listen', () => {
     machine.stop = new AbortController();
     return machine.run('listen', '--forward-to', `${app.url.replace('http://', '')}/hooks`, ...args);
   };
+  const directory = () => join(machine.home, '.local/state/gapless/listen');
+  const secrets = () => machine.reported.filter((line) => line.startsWith('Signing secret: whsec_'));
   const forwarded = () => app.requests.map(({ headers }) => Number(headers['x-service-sequence']));
   const untilForwarded = (count: number) =>
     eventually(() => {
@@ -256,12 +260,81 @@ describe('gapless listen', () => {
     machine.stop.abort();
     await listening;
     expect(forwarded()).toEqual([1, 2, 3, 4]);
-    const secrets = machine.reported.filter((line) => line.startsWith('Signing secret: whsec_'));
-    expect(secrets).toHaveLength(2);
-    expect(new Set(secrets).size).toBe(1);
+    expect(secrets()).toHaveLength(2);
+    expect(new Set(secrets()).size).toBe(1);
     expect(machine.reported).toContain('Waiting for events after #3.');
-    const directory = join(machine.home, '.local/state/gapless/listen');
-    for (const file of readdirSync(directory)) expect(statSync(join(directory, file)).mode & 0o777).toBe(0o600);
+    for (const file of readdirSync(directory())) expect(statSync(join(directory(), file)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([0, 1])(
+    'continues with the next key of its organization, and the same secret, after %i events',
+    async (before) => {
+      const all = envelopes;
+      envelopes = all.slice(0, before);
+      let listening = listen('--from', 'beginning');
+      await eventually(() => {
+        expect(machine.printed).toHaveLength(before);
+        expect(machine.reported.at(-1)).toMatch(/^Waiting for events/);
+      });
+      machine.stop.abort();
+      await listening;
+      envelopes = all;
+      loggedIn(service.url, 'gk_2_secret');
+      listening = listen();
+      await untilForwarded(3);
+      machine.stop.abort();
+      await listening;
+      expect(forwarded()).toEqual([1, 2, 3]);
+      expect(secrets()).toHaveLength(2);
+      expect(new Set(secrets()).size).toBe(1);
+    },
+  );
+
+  it('continues where a file that is named by a key says, also with another key', async () => {
+    const name = createHash('sha256')
+      .update(JSON.stringify([service.url, 'gk_1', 'default']))
+      .digest('hex')
+      .slice(0, 32);
+    mkdirSync(directory(), { recursive: true });
+    writeFileSync(join(directory(), `${name}.json`), '{"seq":2,"secret":"whsec_c2VjcmV0"}');
+    const all = envelopes;
+    envelopes = all.slice(0, 2);
+    let listening = listen();
+    await eventually(() => {
+      expect(machine.reported.at(-1)).toBe('Waiting for events after #2.');
+    });
+    machine.stop.abort();
+    await listening;
+    envelopes = all;
+    loggedIn(service.url, 'gk_2_secret');
+    listening = listen();
+    await untilForwarded(1);
+    machine.stop.abort();
+    await listening;
+    expect(forwarded()).toEqual([3]);
+    expect(secrets()).toEqual(Array<string>(2).fill('Signing secret: whsec_c2VjcmV0'));
+  });
+
+  it('keeps organizations apart', async () => {
+    for (const [organization, from] of [
+      ['6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001', '1'],
+      ['6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a002', '2'],
+    ] as const) {
+      service.organization = anOrganization(organization);
+      const listening = listen('--from', from);
+      await eventually(() => {
+        expect(machine.reported.at(-1)).toBe(`Waiting for events after #${from}.`);
+      });
+      machine.stop.abort();
+      await listening;
+    }
+    expect(new Set(secrets()).size).toBe(2);
+    expect(readdirSync(directory())).toHaveLength(2);
+  });
+
+  it('ends when something else says whose the key is', async () => {
+    service.organization = { status: 200, body: '<html>' };
+    expect(await failure(listen())).toMatch(/does not say whose the API key is/);
   });
 
   /** Answers as a feed of 7 … 9, of which retention removes event 7 after so many requests. */
@@ -386,8 +459,7 @@ describe('gapless listen', () => {
     await untilForwarded(3);
     machine.stop.abort();
     await listening;
-    const directory = join(machine.home, '.local/state/gapless/listen');
-    for (const file of readdirSync(directory)) writeFileSync(join(directory, file), '{');
+    for (const file of readdirSync(directory())) writeFileSync(join(directory(), file), '{');
     expect(await failure(listen())).toMatch(/is damaged. Delete it/);
   });
 

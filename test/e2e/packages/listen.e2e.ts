@@ -58,7 +58,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
 }
 
 describe('gapless listen', () => {
-  it(`forwards every event in order, killed ${KILLS} times`, async () => {
+  it(`forwards every event in order, killed ${KILLS} times, each time with another API key`, async () => {
     const orgId = anOrgId();
     const apiKey = await anApiKey(app.app.get(Store), orgId);
     const api = new ApiClient(app.url, apiKey);
@@ -84,7 +84,7 @@ describe('gapless listen', () => {
         expect(Math.max(...seqs())).toBeGreaterThanOrEqual(until);
       });
       await end(child, 'SIGKILL');
-      child = listen(apiKey);
+      child = listen(await anApiKey(app.app.get(Store), orgId, ['events:read']));
     }
     const count = 1 + KILLS * EVENTS_PER_LIFE;
     await eventually(() => {

@@ -4,6 +4,7 @@ import type { CliContext } from '../context.js';
 import { ListenState } from '../feed/listen-state.js';
 import { aheadOfFeed, openFeed, type OpenFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
+import { readOrgId } from '../feed/read-org-id.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
 import { untilInterrupted } from '../until-interrupted.js';
@@ -49,11 +50,12 @@ async function listen(context: CliContext, options: ListenOptions, signal: Abort
   const { print, report, now } = context;
   const url = forwardUrl(options.forwardTo);
   const credentials = await readCredentials(context, options);
-  const state = await ListenState.open(context, credentials, options.name);
-  const given = options.secret ?? context.environment['GAPLESS_WEBHOOK_SECRET'] ?? '';
-  const secret = given === '' ? state.secret : given;
   const raw = new RawEvents();
   const { feed, ...bounds } = await openFeed(context, credentials, raw.http, signal);
+  const orgId = await readOrgId(context, credentials, signal);
+  const state = await ListenState.open(context, credentials, orgId, options.name);
+  const given = options.secret ?? context.environment['GAPLESS_WEBHOOK_SECRET'] ?? '';
+  const secret = given === '' ? state.secret : given;
   const forwarder = new Forwarder({
     url,
     secret,

@@ -5,7 +5,7 @@ import { ApiClient, ApiError, submitEvents } from '../../../api-client/src/index
 import type { EventType } from '../../../consumer/src/index.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
-import { explain } from '../explain.js';
+import { reportsRetries } from '../explain.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCatalog } from '../read-catalog.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
@@ -51,10 +51,7 @@ Examples:
 
 async function trigger(context: CliContext, type: EventType, options: TriggerOptions): Promise<void> {
   const { url: baseUrl, apiKey } = await readCredentials(context, options);
-  const onRetry = (error: ApiError): void => {
-    context.report(`${explain(error)} Trying again.`);
-  };
-  const api = new ApiClient({ baseUrl, apiKey, retries: RETRIES, onRetry });
+  const api = new ApiClient({ baseUrl, apiKey, retries: RETRIES, onRetry: reportsRetries(context) });
   const data = options.data === undefined ? await exampleOf(api, type) : await readData(context, options.data);
   const members = { event: type, widget_id: options.widgetId ?? null };
   if (options.forwardTo !== undefined) await send(context, members, data, options.forwardTo, options.secret);

@@ -19,25 +19,33 @@ export class ListenState implements Cursor {
   }
 
   /**
+   * @param orgId not the key: a listener goes on with the next key of its organization
    * @param name distinguishes several listeners of one organization
-   * @throws CliError when the file is damaged
+   * @throws CliError when the file is damaged, or cannot be written
    */
-  static async open(context: CliContext, { url, apiKey }: Credentials, name: string): Promise<ListenState> {
-    // The id of the key, without its secret: each key belongs to one organization.
+  static async open(
+    context: CliContext,
+    { url, apiKey }: Credentials,
+    orgId: string,
+    name: string,
+  ): Promise<ListenState> {
+    const pathFor = (owner: string): string => {
+      const hash = createHash('sha256')
+        .update(JSON.stringify([url, owner, name]))
+        .digest('hex');
+      return join(listenDirectory(context), `${hash.slice(0, 32)}.json`);
+    };
+    const path = pathFor(orgId);
+    // Older listeners have a file that is named by the id of their key, without its secret.
     const keyId = apiKey.split('_').slice(0, 2).join('_');
-    const hash = createHash('sha256')
-      .update(JSON.stringify([url, keyId, name]))
-      .digest('hex')
-      .slice(0, 32);
-    const path = join(listenDirectory(context), `${hash}.json`);
     const stored = await readPrivateFile(path);
-    const { seq, secret } = stored ?? {};
+    const { seq, secret } = stored ?? (await readPrivateFile(pathFor(keyId))) ?? {};
     const state = new ListenState(
       path,
       typeof secret === 'string' ? secret : `whsec_${randomBytes(32).toString('base64')}`,
       typeof seq === 'number' ? seq : undefined,
     );
-    if (typeof secret !== 'string') await state.#write();
+    if (typeof stored?.['secret'] !== 'string') await state.#write();
     return state;
   }
 

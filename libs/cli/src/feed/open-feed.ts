@@ -1,11 +1,11 @@
 import type { AxiosInstance } from 'axios';
 import { FeedClient } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
-import { explain } from '../explain.js';
+import { reportsRetries } from '../explain.js';
 import type { Credentials } from '../settings/credentials.js';
 
 /** Enough for a restart of Gapless, and soon over if the URL is wrong. */
-const START_RETRIES = 2;
+export const START_RETRIES = 2;
 
 export interface OpenFeed {
   readonly feed: FeedClient;
@@ -25,19 +25,12 @@ export function aheadOfFeed(seq: number, headSeq: number): string {
  * @throws ApiError
  */
 export async function openFeed(
-  { report }: Pick<CliContext, 'report'>,
+  context: Pick<CliContext, 'report'>,
   { url: baseUrl, apiKey }: Credentials,
   http: AxiosInstance,
   signal: AbortSignal,
 ): Promise<OpenFeed> {
-  const feed = new FeedClient({
-    baseUrl,
-    apiKey,
-    http,
-    onRetry: (error) => {
-      report(`${explain(error)} Trying again.`);
-    },
-  });
+  const feed = new FeedClient({ baseUrl, apiKey, http, onRetry: reportsRetries(context) });
   const { oldestSeq, headSeq } = await feed.page({ since: 0, limit: 1 }, { signal, retries: START_RETRIES });
   return { feed, oldestSeq, headSeq };
 }

@@ -14,12 +14,16 @@ export type TestAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+const ORG_ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
 /** What every page of the feed has. */
 const BOUNDS = { 'x-oldest-sequence': '1', 'x-head-sequence': '3' };
 
-/** An HTTP server that keeps its requests. */
+/** An HTTP server that keeps its requests, except those for the organization of a key. */
 export class TestServer {
   readonly requests: TestRequest[] = [];
+  /** Says whose the key is. */
+  organization = anOrganization(ORG_ID);
   /** Answers each request. */
   answer: (request: TestRequest) => TestAnswer = () => ({ status: 204 });
   readonly #server: Server;
@@ -32,8 +36,9 @@ export class TestServer {
       });
       request.on('end', () => {
         const asked = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
-        this.requests.push(asked);
-        const { status, body: text, headers } = this.answer(asked);
+        const isAboutKey = asked.url === '/api/v1/dashboard/organization';
+        if (!isAboutKey) this.requests.push(asked);
+        const { status, body: text, headers } = isAboutKey ? this.organization : this.answer(asked);
         response.writeHead(status, { 'content-type': 'application/json', ...BOUNDS, ...headers }).end(text);
       });
     });
@@ -55,6 +60,10 @@ export class TestServer {
   }
 }
 
+export function anOrganization(orgId: string): TestAnswer {
+  return { status: 200, body: JSON.stringify({ data: { org_id: orgId, name: null, widgets: [] } }) };
+}
+
 /** A page of the feed with these envelopes, in these very characters. */
 export function aPage(envelopes: readonly string[]): TestAnswer {
   return { status: 200, body: `{"data":[${envelopes.join(',')}],"next_seq":null}` };
@@ -65,6 +74,6 @@ export function anEnvelope(seq: number, event = 'ticket.created'): string {
   const at = '2026-03-02T09:12:44.000Z';
   return (
     `{"id":"evt_${String(seq).padStart(26, '0')}","seq":${seq},"event":"${event}","occurred_at":"${at}",` +
-    `"timestamp":"${at}","org_id":"0f8fad5b-d9cb-469f-a165-70867728950e","widget_id":null,"data":{"n": 1.0,"t":"]}\\"é"}}`
+    `"timestamp":"${at}","org_id":"${ORG_ID}","widget_id":null,"data":{"n": 1.0,"t":"]}\\"é"}}`
   );
 }
