@@ -24,6 +24,11 @@ const inJsonOfDotNet = (text: string) =>
     const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
     return `\\u${code.toUpperCase()}`;
   });
+/** References for what the default encoder of `System.Text.Encodings.Web` replaces. */
+const inHtmlOfDotNet = (text: string) =>
+  text.replaceAll(/["&<>'+`\u00a0-\u{10ffff}]/gu, (character) => {
+    return `&#x${character.codePointAt(0)!.toString(16).toUpperCase()};`;
+  });
 
 const excerptOf = (body: string) => responseExcerpt([Buffer.from(body)], SECRETS);
 
@@ -45,6 +50,10 @@ describe('the excerpt of an answer that repeats its request', () => {
     ['in JSON of .NET', inJsonOfDotNet(TOKEN)],
     ['in JSON of .NET within JSON', inJson(inJsonOfDotNet(TOKEN))],
     ['in HTML', 'tok/en&quot;&lt;&amp;&#39;&gt;+é-1234567890'],
+    ['in HTML of Go', 'tok/en&#34;&lt;&amp;&#39;&gt;&#43;é-1234567890'],
+    ['in HTML of .NET', inHtmlOfDotNet(TOKEN)],
+    ['in HTML within JSON', inJsonOfDotNet(inHtmlOfDotNet(TOKEN))],
+    ['in HTML with names', 'tok&sol;en&quot;&lt;&amp;&apos;&gt;&plus;é-1234567890'],
     ['in a URL', encodeURIComponent(TOKEN)],
   ])('hides them %s', (_case, form) => {
     expect(excerptOf(`wrong: ${form}!`)).toBe('wrong: [hidden]!');
@@ -63,14 +72,17 @@ describe('the excerpt of an answer that repeats its request', () => {
     const signature = `${'aB+/'.repeat(10)}aB+`;
     const sent = { 'webhook-signature': `v1,${signature}=` };
     const secrets = sentSecrets(sent, { signatures: ['webhook-signature'], values: [] });
-    const form = inJsonOfDotNet(signature);
-    expect(form).toContain(String.raw`aB\u002B/aB`);
-    expect(responseExcerpt([Buffer.from(`{"was":"v1,${form}="}`)], secrets)).toBe('{"was":"v1,[hidden]="}');
-    for (let length = 1; length < form.length; length++) {
-      // The excerpt is made from the first 1,028 bytes.
-      const before = '.'.repeat(1028 - length);
-      const excerpt = responseExcerpt([Buffer.from(before + form)], secrets);
-      expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
+    const [json, html] = [inJsonOfDotNet(signature), inHtmlOfDotNet(signature)];
+    expect(json).toContain(String.raw`aB\u002B/aB`);
+    expect(html).toContain('aB&#x2B;/aB');
+    for (const form of [json, html]) {
+      expect(responseExcerpt([Buffer.from(`{"was":"v1,${form}="}`)], secrets)).toBe('{"was":"v1,[hidden]="}');
+      for (let length = 1; length < form.length; length++) {
+        // The excerpt is made from the first 1,028 bytes.
+        const before = '.'.repeat(1028 - length);
+        const excerpt = responseExcerpt([Buffer.from(before + form)], secrets);
+        expect(excerpt).toBe(`${before}[hidden]`.slice(0, 1024));
+      }
     }
   });
 
@@ -83,7 +95,7 @@ describe('the excerpt of an answer that repeats its request', () => {
   ])('hides a password with %s, whole and cut anywhere', (_case, password) => {
     const authorization = `Basic ${Buffer.from(`gapless:${password}`).toString('base64')}`;
     const secrets = sentSecrets({ authorization }, { signatures: [], values: ['authorization'] });
-    for (const form of [password, inJson(password), inJsonOfDotNet(password)]) {
+    for (const form of [password, inJson(password), inJsonOfDotNet(password), inHtmlOfDotNet(password)]) {
       expect(responseExcerpt([Buffer.from(`not ${form}!`)], secrets)).toBe('not [hidden]!');
       const bytes = Buffer.from(form);
       for (let length = 1; length < bytes.length; length++) {
@@ -95,13 +107,13 @@ describe('the excerpt of an answer that repeats its request', () => {
   });
 
   it('shows an answer that holds none with the escapes that it came with', () => {
-    const body = String.raw`{"a":"1 \u002B 1","b":"\u00e9 \\u0041 \ud83d","c":"\u00`;
+    const body = String.raw`{"a":"1 \u002B 1 &#43; &nbsp;&#9999999;","b":"\u00e9 \\u0041 \ud83d","c":"&lt;\u00`;
     expect(excerptOf(body)).toBe(body);
   });
 
   it('shows other escapes as safely as the characters', () => {
-    const body = String.raw`\u202e\ud83d\u0000\u0022 ${HEX}`;
-    expect(excerptOf(body)).toBe(`\ufffd\ufffd${String.raw`\u0000\"`} [hidden]`);
+    const body = String.raw`\u202e\ud83d\u0000\u0022&#0;&#x202E;&#xd83d;&#9999999; ${HEX}`;
+    expect(excerptOf(body)).toBe(`\ufffd\ufffd${String.raw`\u0000\"`}\ufffd\ufffd\ufffd&#9999999; [hidden]`);
   });
 
   it('hides the longest start of one, whatever repeats in it', () => {

@@ -37,14 +37,10 @@ function valuesIn(name: string, value: string): readonly string[] {
   return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
-const IN_HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-/** Returns the text as it is, in JSON, in HTML and in a URL. */
+/** Returns the text as it is, in JSON and in a URL. In HTML it has references, which are not looked for as they are. */
 function formsOf(text: string): readonly string[] {
   const json = JSON.stringify(text).slice(1, -1);
-  const html = text.replace(/[&<>"]/g, (character) => IN_HTML[character] ?? character);
-  const apostrophes = ['&#39;', '&#039;', '&#x27;'].map((escaped) => html.replaceAll("'", escaped));
-  return [text, json, json.replaceAll('/', String.raw`\/`), html, ...apostrophes, encodeURIComponent(text)];
+  return [text, json, json.replaceAll('/', String.raw`\/`), encodeURIComponent(text)];
 }
 
 /**
@@ -52,29 +48,51 @@ function formsOf(text: string): readonly string[] {
  * at the first of several backslashes only: an answer of backslashes would be slow to search otherwise.
  */
 const ESCAPE = /(?<!\\)((?:\\\\)*)\\{1,2}u((?!00[01])[0-9a-f]{4})/gi;
-/** Where the text breaks off within an escape, or within the bytes of a character. */
-const CUT_CHARACTER = /(?:\ufffd|(?<!\\)\\+(?:u[0-9a-f]{0,3})?)$/i;
+/** A character as HTML may write it, such as `&#x2B;` or `&#43;` for `+`. */
+const REFERENCE = /&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]{2,6}));/gi;
+const NAMED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  plus: '+',
+  sol: '/',
+  equals: '=',
+};
+/** Where the text breaks off within an escape, a reference, or the bytes of a character. */
+const CUT_CHARACTER = /(?:\ufffd|(?<!\\)\\+(?:u[0-9a-f]{0,3})?|&(?:#x?)?[0-9a-z]{0,7})$/i;
 
-/** Returns the text with only those escapes that JSON requires. Libraries add different ones: .NET even for `+`. */
+/**
+ * Returns the text with only those escapes that JSON requires, and without references of HTML. Libraries escape
+ * different characters: those of .NET even `+`.
+ */
 function unescaped(text: string): string {
-  return text.replace(ESCAPE, (_escape, backslashes: string, code: string) => {
+  const ofJson = text.replace(ESCAPE, (_escape, backslashes: string, code: string) => {
     const character = String.fromCharCode(parseInt(code, 16));
     return backslashes + (character === '"' || character === '\\' ? `\\${character}` : character);
+  });
+  return ofJson.replace(REFERENCE, (reference, hexadecimal?: string, decimal?: string, name = '') => {
+    const code = hexadecimal === undefined ? Number(decimal) : parseInt(hexadecimal, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : (NAMED[String(name).toLowerCase()] ?? reference);
   });
 }
 
 /**
- * Returns the text without these secrets. A text in which it hides one is shown without needless escapes.
+ * Returns the text without these secrets. A text in which it hides one is shown without needless escapes and references.
  * @param secrets the longest first
  * @param isCut whether the text may end within one, of which any start is then hidden, too
  */
 export function withoutSecrets(text: string, secrets: readonly string[], isCut: boolean): string {
   const plain = unescaped(text);
   const whole = secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), plain);
-  const complete = whole.replace(CUT_CHARACTER, '');
   const shortest = isCut ? 1 : SHORTEST;
-  const started = Math.max(0, ...secrets.map((secret) => lengthOfStart(complete, secret)));
-  if (started >= shortest) return complete.slice(0, -started) + HIDDEN;
+  const shown = [whole, whole.replace(CUT_CHARACTER, '')].map((end) => {
+    const started = Math.max(0, ...secrets.map((secret) => lengthOfStart(end, secret)));
+    return started < shortest ? whole.length : end.length - started;
+  });
+  const length = Math.min(...shown);
+  if (length < whole.length) return whole.slice(0, length) + HIDDEN;
   return whole === plain ? text : whole;
 }
 
