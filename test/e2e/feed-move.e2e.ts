@@ -100,11 +100,11 @@ async function refusal(list: readonly string[]): Promise<string> {
 }
 
 /** Starts the command as a process of its own, which can be killed. */
-function startMove(list: readonly string[]): ChildProcess {
+function startMove(list: readonly string[], ...args: readonly string[]): ChildProcess {
   const path = join(folder, 'urls');
   writeFileSync(path, list.join('\n'));
   const main = resolve(ROOT, 'dist/apps/cli/src/main.js');
-  return spawn(process.execPath, [main, 'rebuild', '--to-file', path, '--threads', '3', '--json'], {
+  return spawn(process.execPath, [main, 'rebuild', '--to-file', path, '--json', ...args], {
     env: { PATH: process.env['PATH'], ...environment() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -356,6 +356,18 @@ describe('a feed that moves while everything runs', () => {
       for (const app of apps) expect(servedBy(app)).toEqual(list.map(databaseName));
       expect(await verified(list)).toBe(true);
     }
+  }, 180_000);
+
+  it('folds the log on several threads', async () => {
+    const before = await feeds();
+    const command = startMove(urls(4, 6), '--threads', '3');
+    let printed = '';
+    command.stdout!.on('data', (text: Buffer) => (printed += text.toString()));
+    expect(await once(command, 'close')).toEqual([0, null]);
+    expect((JSON.parse(printed) as { readonly records: number }).records).toBeGreaterThan(PARTITIONS * EVENTS);
+    expect(await feeds()).toEqual(before);
+    await moveTo([gapless.environment['DATABASE_URL']!]);
+    expect(await feeds()).toEqual(before);
   }, 180_000);
 
   it('says that the feed has moved when the command is run again', async () => {

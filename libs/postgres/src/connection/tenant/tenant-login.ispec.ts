@@ -88,7 +88,7 @@ describe('a query of a request', () => {
   it('uses no more connections than a process had before: 20, however many requests come', async () => {
     const store = await served(database.url);
     const counted = await Promise.all(
-      Array.from({ length: 200 }, async (_, index) => {
+      Array.from({ length: 80 }, async (_, index) => {
         const asks = 'select pg_sleep(0.02)';
         await (index % 2 === 0 ? store.query(asks) : store.forOrg(anOrgId(), (runner) => runner.query(asks)));
         const { busy, idle } = store.connections;
