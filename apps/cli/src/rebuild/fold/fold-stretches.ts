@@ -50,6 +50,11 @@ export interface FoldTables {
   note(endpoints: readonly EndpointId[]): Promise<void>;
 }
 
+/** The tables of a feed alone, which has no endpoints to note. */
+export function feedTables(store: Store): FoldTables {
+  return { store, note: () => Promise.resolve() };
+}
+
 /**
  * Partitions that are folded at the same time. The statements of one wait for Postgres while records of another are decoded.
  */

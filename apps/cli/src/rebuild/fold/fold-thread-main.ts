@@ -3,7 +3,7 @@ import { OperatorError } from '#libs/domain';
 import { ShadowTables, Store } from '#libs/postgres';
 import { connectKafka } from '../../installation.js';
 import { explainedFailure } from '../../with-store.js';
-import { foldHere, type FoldTables } from './fold-stretches.js';
+import { feedTables, foldHere, type FoldTables } from './fold-stretches.js';
 import type { FoldOrder, FromFoldThread } from './fold-threads.js';
 import { foldStoreOptions } from './fold-store-options.js';
 
@@ -16,7 +16,7 @@ function send(message: FromFoldThread): void {
 const options = foldStoreOptions(databaseUrl);
 const tables: FoldTables = isShadow
   ? new ShadowTables(options)
-  : { store: new Store({ ...options, migratesWhenOpened: false }), note: () => Promise.resolve() };
+  : feedTables(new Store({ ...options, migratesWhenOpened: false }));
 try {
   await tables.store.open(() => undefined);
   const fold = foldHere(connectKafka(config), tables, rules, (records, foreign) => {

@@ -1,7 +1,7 @@
 import type { Store } from '#libs/postgres';
 import { followBatches, LogPositions, type KafkaConnection, type Positions } from '#libs/kafka-log';
 import type { Config } from '#libs/runtime';
-import { batchFold, PARTITIONS_AT_ONCE, type FoldRules, type FoldStretch } from '../fold/fold-stretches.js';
+import { batchFold, feedTables, PARTITIONS_AT_ONCE, type FoldRules, type FoldStretch } from '../fold/fold-stretches.js';
 import { foldOnThreads, threadsFor } from '../fold/fold-threads.js';
 
 const RULES: FoldRules = {
@@ -52,7 +52,7 @@ export class FeedFollower {
       await this.#catchUp(stretches, threads);
       for (const { partition, to } of stretches) next.set(partition, to);
     }
-    const fold = batchFold({ store: target, note: () => Promise.resolve() }, RULES, this.#onFolded);
+    const fold = batchFold(feedTables(target), RULES, this.#onFolded);
     await followBatches(connection, topic, next, fold, signal, PARTITIONS_AT_ONCE);
   }
 
