@@ -11,7 +11,7 @@ let memory: ShortMemory;
 beforeEach(() => {
   nowMs = 1_000_000;
   asked = 0;
-  memory = new ShortMemory({ now: () => nowMs });
+  memory = new ShortMemory(() => nowMs);
 });
 
 const ask = (question = 'overview', orgId: OrgId | null = ORG) =>

@@ -1,6 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Clock, OrgId } from '#libs/domain';
-import { CLOCK } from '#libs/platform';
+import { Injectable, Optional } from '@nestjs/common';
+import type { OrgId } from '#libs/domain';
 
 /** Several open pages repeat the same questions. Their data may be this old. */
 const REMEMBERED_MS = 2_000;
@@ -29,7 +28,8 @@ export class ShortMemory {
   /** The oldest first. */
   readonly #remembered = new Map<string, Remembered>();
 
-  constructor(@Inject(CLOCK) private readonly clock: Clock) {}
+  /** @param elapsedMs time that nobody sets back, which would keep answers for as long */
+  constructor(@Optional() private readonly elapsedMs = () => performance.now()) {}
 
   /** How many answers it holds. */
   get size(): number {
@@ -48,7 +48,7 @@ export class ShortMemory {
     rememberedMs = REMEMBERED_MS,
   ): Promise<T> {
     const name = `${orgId ?? ''} ${question}`;
-    const nowMs = this.clock.now();
+    const nowMs = this.elapsedMs();
     const known = this.#remembered.get(name);
     if (known !== undefined && known.untilMs > nowMs) return known.answer as Promise<T>;
     this.#remembered.delete(name);
@@ -58,7 +58,7 @@ export class ShortMemory {
     this.#remembered.set(name, remembered);
     answer.then(
       () => {
-        remembered.untilMs = this.clock.now() + rememberedMs;
+        remembered.untilMs = this.elapsedMs() + rememberedMs;
       },
       () => {
         if (this.#remembered.get(name) === remembered) this.#remembered.delete(name);

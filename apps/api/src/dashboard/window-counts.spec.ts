@@ -20,7 +20,7 @@ beforeEach(() => {
       return Promise.resolve({ delivered: 1, failed: 2, pending: 3 });
     },
   } as unknown as DashboardFigures;
-  counts = new WindowCounts(figures, new ShortMemory({ now: () => nowMs }));
+  counts = new WindowCounts(figures, new ShortMemory(() => nowMs));
 });
 
 const outcomes = (minutes: number) => counts.outcomes(ORG, nowMs - minutes * MINUTE_MS, nowMs);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { EndpointId, EventId, OrgId, RecoveryId, Seq } from '#libs/domain';
 import { topicNames, type NewRecord } from '#libs/kafka-log';
 import type {
@@ -33,11 +33,25 @@ type Look = (after: Seq) => RecoveryPage;
 const TOPICS = topicNames('gapless', []);
 
 /** A run over pages that are given one after the other, and what it noted. */
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 function aRun(
   looks: readonly Look[],
-  { isActive = true, pending = 0, pageMs = 0, afterSeq = 0, isOwn = true, isProjected = true, factsMs = 0 } = {},
+  {
+    isActive = true,
+    pending = 0,
+    pageMs = 0,
+    afterSeq = 0,
+    isOwn = true,
+    isProjected = true,
+    factsMs = 0,
+    setBackMs = 0,
+  } = {},
 ) {
-  let nowMs = 0;
+  let [nowMs, elapsedMs] = [0, 0];
+  jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
   const asked: number[] = [];
   const askedAtMs: number[] = [];
   const appended: NewRecord[] = [];
@@ -60,7 +74,8 @@ function aRun(
       page: (...[, , , , after, , atMs]: unknown[]) => {
         asked.push(after as number);
         askedAtMs.push(atMs as number);
-        nowMs += pageMs;
+        nowMs += pageMs - setBackMs;
+        elapsedMs += pageMs;
         const look = pages.shift();
         if (look === undefined) throw new Error('there is no other page');
         return Promise.resolve(look(after as Seq));
@@ -138,6 +153,12 @@ describe('a recovery', () => {
     const { run, steps, releases, ends } = aRun([page(100), page(200), page(300)], { pageMs: 3_000 });
     await run.run();
     expect([steps.map(({ afterSeq }) => afterSeq), releases, ends]).toEqual([[100, 200], [0], []]);
+  });
+
+  it('takes no longer for its turn when the clock is set back', async () => {
+    const { run, releases } = aRun([page(100), page(200), page(300)], { pageMs: 3_000, setBackMs: 3_600_000 });
+    await run.run();
+    expect(releases).toEqual([0]);
   });
 
   it('sends nothing more to an endpoint with many pending deliveries', async () => {

@@ -85,7 +85,7 @@ export class RecoveryRun {
       await records.release(recovery, worker, WAIT_MS);
       return;
     }
-    const endsMs = clock.now() + TURN_MS;
+    const endsMs = performance.now() + TURN_MS;
     // Events that routing may still send are looked at once more, until they are older.
     let undecided: Seq | null = null;
     for (let after = recovery.afterSeq; ;) {
@@ -115,7 +115,7 @@ export class RecoveryRun {
       const afterSeq = undecided === null ? after : (Math.min(after, undecided - 1) as Seq);
       const step = { afterSeq, matched: page.events.length, scheduled: page.events.length };
       if (!(await records.step(recovery, worker, step))) return;
-      if (page.next !== null && clock.now() < endsMs) continue;
+      if (page.next !== null && performance.now() < endsMs) continue;
       if (page.next !== null || undecided !== null) {
         await records.release(recovery, worker, page.next === null ? WAIT_MS : 0);
         return;

@@ -80,7 +80,7 @@ export class TestFilterController {
   }
 
   async #testAll(filter: string, items: readonly FeedItem[]) {
-    const until = this.clock.now() + MAX_MS;
+    const until = performance.now() + MAX_MS;
     const tested = [];
     let [count, bytes] = [0, 0];
     for (const { seq, event, envelope } of items) {
@@ -90,7 +90,7 @@ export class TestFilterController {
       }
       count++;
       bytes += envelope.length;
-      if (this.clock.now() > until) break;
+      if (performance.now() > until) break;
       const { id, occurred_at } = headOf(envelope);
       const result = this.filters.test(filter, Buffer.from(envelope));
       tested.push({ id, seq, event, occurred_at, result: RESULTS[result.kind], reason: reasonOf(result) });

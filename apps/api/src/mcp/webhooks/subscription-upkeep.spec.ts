@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { mcpError, type EndpointId, type EventCursors, type EventFilters, type EventId, type Seq } from '#libs/domain';
 import { partitionOf, type Appender, type NewRecord, type TopicNames } from '#libs/kafka-log';
 import type { LateEvent, LateSubscription, McpNotice, McpUpkeep, Store } from '#libs/postgres';
@@ -13,10 +13,12 @@ const NOW_MS = Date.UTC(2026, 5, 1, 12);
 const PARTITIONS = 12;
 
 let upkeep: SubscriptionUpkeep;
-let nowMs: number;
 let rounds: number;
 
-afterEach(() => upkeep.beforeApplicationShutdown());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await upkeep.beforeApplicationShutdown();
+});
 
 function aLateSubscription(endpointId: string): LateSubscription {
   return {
@@ -68,7 +70,7 @@ function started({
   append = () => Promise.resolve(),
   endOf = () => Promise.resolve(0),
 }: Given) {
-  [nowMs, rounds] = [NOW_MS, 0];
+  rounds = 0;
   const sent: ControlMessage[] = [];
   const noticed: string[] = [];
   const caughtUp: string[] = [];
@@ -107,7 +109,7 @@ function started({
     {} as EventFilters,
     { deliveries: 'deliveries', attempts: 'attempts' } as TopicNames,
     { partitions: PARTITIONS, retentionMs: 86_400_000 } as Config,
-    { now: () => nowMs },
+    { now: () => NOW_MS },
     { info: () => undefined, warn: ({ err }: { err: unknown }) => failures.push(err) } as unknown as Logger,
   );
   upkeep.onApplicationBootstrap();
@@ -155,10 +157,11 @@ it('catches others up while the end of a partition of the log cannot be read, wh
 });
 
 it('ends the catch-up of a round after a few seconds of failures', async () => {
-  let failed = 0;
+  let [failed, elapsedMs] = [0, 0];
+  jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
   const append = () => {
     failed++;
-    nowMs += 3_000;
+    elapsedMs += 3_000;
     return Promise.reject(new Error('too few replicas'));
   };
   const late = Array.from({ length: 50 }, (_, n) => aLateSubscription(`whe_${n}`));
