@@ -42,7 +42,7 @@ export function TestResult({ endpointId, deliveryId }: TestResultProps) {
   ) : (
     <Notice tone="bad" title="The test failed">
       {attempt.error === null ? answer : `${errorText(attempt.error)} `}
-      {took}. It is retried like any event. {more}
+      {took}. {delivery.status === 'pending' && 'It is retried like any event.'} {more}
     </Notice>
   );
 }
