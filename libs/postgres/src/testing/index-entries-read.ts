@@ -33,9 +33,13 @@ async function countedBy(store: Store, orgId: OrgId, sql: string, act: () => Pro
 }
 
 async function count(store: Store, orgId: OrgId, sql: string): Promise<number> {
-  // The connections that the queries use have counts that others do not see yet.
-  await store.query('select pg_stat_force_next_flush()');
-  await store.forOrg(orgId, (runner) => runner.query('select pg_stat_force_next_flush()'));
+  // A connection that stands idle shows its counts after 10 s. So each one is asked to show them.
+  const flush = 'select pg_stat_force_next_flush()';
+  const all = Array.from({ length: store.connections.idle });
+  await Promise.all([
+    ...all.map(() => store.query(flush)),
+    ...all.map(() => store.forOrg(orgId, (runner) => runner.query(flush))),
+  ]);
   const [row] = await store.query<{ count: number }>(sql);
   return row?.count ?? 0;
 }
