@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { EventId } from '#libs/domain';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { EventId, QueueChange } from '#libs/domain';
 import {
   KafkaConnection,
   LogPositions,
@@ -9,14 +9,25 @@ import {
   type NewRecord,
   type TopicNames,
 } from '#libs/kafka-log';
-import { AlertOutbox, type Store } from '#libs/postgres';
-import { createLogger } from '#libs/runtime';
+import {
+  AlertClaims,
+  AlertOutbox,
+  CHAT_QUEUE_PROJECTION,
+  ChatQueueProjection,
+  ChatQueueReader,
+  type Store,
+} from '#libs/postgres';
+import { createLogger, type Logger } from '#libs/runtime';
+import { Metrics } from '#libs/telemetry';
+import { happened, HANDED_OFF_AT_MS } from '../../../test/support/conversations.js';
 import { anEventId, anOrgId } from '../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { aStore, migrateTestDatabase } from '../../../test/support/store.js';
 import { makeTopics } from '../../../test/support/topics.js';
 import { AlertPublisher, type AlertPublisherDependencies } from './alert-publisher.js';
+import type { CaughtUpPartitions } from './caught-up-partitions.js';
+import { Sweep } from './sweep.js';
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
 
@@ -66,6 +77,7 @@ function aPublisher(write: PartitionWriter['write'], changes: Partial<AlertPubli
     writer: { write } as unknown as PartitionWriter,
     topics: { inbox: 'inbox', log: 'log', staffAlerts: 'staff-alerts' } as TopicNames,
     clock: { now: () => NOW_MS },
+    logger: createLogger('silent', 'test'),
     ...changes,
   });
 }
@@ -168,6 +180,133 @@ it('reads what a partition holds once, however often its staff alerts cannot be 
   expect(readFrom).toEqual(['5']);
 });
 
+describe('an alert that could not be published before its chat was answered', () => {
+  const PARTITION = 1;
+  const orgId = anOrgId();
+  const written = { events: [] as string[], staffAlerts: [] as string[] };
+  const refusing = new Set<keyof typeof written>();
+  const logged: unknown[] = [];
+  let projection: ChatQueueProjection;
+  let sweep: Sweep;
+  let seq = 0;
+
+  /** Writes the ids of records, unless the partition takes none. */
+  const write = (to: keyof typeof written, member: string, records: readonly Pick<NewRecord, 'value'>[]) => {
+    if (refusing.has(to)) return Promise.reject(new Error('no leader'));
+    const values = records.map(({ value }) => JSON.parse(String(value)) as Readonly<Record<string, string>>);
+    written[to].push(...values.map((value) => value[member] ?? ''));
+    return Promise.resolve();
+  };
+
+  /** Folds an event of the log about the chat. */
+  const fold = async (change: QueueChange, id?: string) => {
+    const event = happened(change, { orgId, seq: ++seq, afterSeconds: seq });
+    const stretch = { topic: 'log', partition: PARTITION, firstOffset: seq - 1, nextOffset: seq };
+    const known = id === undefined ? event : { ...event, id: id as EventId };
+    await projection.apply({ projection: CHAT_QUEUE_PROJECTION, ...stretch }, [{ ...known, offset: seq - 1 }]);
+  };
+
+  /** The alerts as the list shows them, with what is stored of their publication; newest first. */
+  const alerts = async () => {
+    const listed = await new ChatQueueReader(store).alerts(orgId, 10);
+    const rows = await store.query<{ event_id: EventId; published: boolean }>(
+      'select event_id, published_at is not null as published from alerts where org_id = $1',
+      [orgId],
+    );
+    const published = new Map(rows.map((row) => [row.event_id, row.published]));
+    return listed.alerts.map(({ eventId, clearedBy }) => ({ clearedBy, published: published.get(eventId) }));
+  };
+
+  beforeAll(() => {
+    projection = new ChatQueueProjection(store);
+    const clock = { now: () => HANDED_OFF_AT_MS + 120_000 };
+    const logger = { info: (line: object, name: string) => logged.push({ ...line, name }) } as unknown as Logger;
+    const offsets = { fetchTopicOffsets: () => Promise.resolve([{ partition: PARTITION, low: '0', high: '0' }]) };
+    const writeStaffAlerts: PartitionWriter['write'] = async (_topic, _partition, records) => {
+      await write('staffAlerts', 'event_id', records);
+      return 0;
+    };
+    const publisher = aPublisher(writeStaffAlerts, {
+      appender: { append: (records: readonly NewRecord[]) => write('events', 'id', records) } as unknown as Appender,
+      // The topic holds no staff alert.
+      connection: {
+        withAdmin: (act: (admin: typeof offsets) => unknown) => Promise.resolve(act(offsets)),
+      } as unknown as KafkaConnection,
+      positions: {
+        bounds: () => Promise.resolve(EMPTY),
+        endsBefore: () => Promise.resolve(new Map()),
+      } as unknown as LogPositions,
+      clock,
+      logger,
+    });
+    const caughtUp = {
+      find: () =>
+        (async function* () {
+          yield await Promise.resolve([PARTITION]);
+        })(),
+    } as unknown as CaughtUpPartitions;
+    sweep = new Sweep({
+      caughtUp,
+      claims: new AlertClaims(store),
+      publisher,
+      mails: false,
+      clock,
+      logger: createLogger('silent', 'test'),
+      metrics: new Metrics(),
+    });
+  });
+
+  beforeEach(async () => {
+    for (const ids of [written.events, written.staffAlerts, logged]) ids.length = 0;
+    refusing.clear();
+    await store.query('delete from alerts where org_id = $1', [orgId]);
+    await fold({ kind: 'entered', snapshot: { subject: 'Where is my parcel?' } });
+  });
+
+  it.each(['picked_up', 'abandoned', 'completed'] as const)('is withheld, and listed as cleared by %s', async (how) => {
+    refusing.add('events').add('staffAlerts');
+    const failures = new Map([[PARTITION, new Error('no leader')]]);
+    expect(await sweep.round()).toMatchObject({ raised: 1, published: 0, failures });
+    expect(await alerts()).toEqual([{ clearedBy: null, published: false }]);
+    await fold({ kind: 'left', how });
+    refusing.clear();
+
+    expect(await sweep.round()).toMatchObject({ raised: 0, published: 0, failures: new Map() });
+    expect(written).toEqual({ events: [], staffAlerts: [] });
+    expect(await alerts()).toEqual([{ clearedBy: how, published: true }]);
+    expect(logged).toEqual([expect.objectContaining({ name: 'alert.withheld', org_id: orgId, stage: 1 })]);
+  });
+
+  it('is withheld when its chat enters the queue again, and the new wait gets its own', async () => {
+    refusing.add('events').add('staffAlerts');
+    await sweep.round();
+    await fold({ kind: 'entered', snapshot: {} });
+    refusing.clear();
+
+    expect(await sweep.round()).toMatchObject({ raised: 1, published: 1 });
+    expect(written.events).toHaveLength(1);
+    expect(written.staffAlerts).toEqual(written.events);
+    const found = await alerts();
+    expect(found).toContainEqual({ clearedBy: 'handed_off', published: true });
+    expect(found).toContainEqual({ clearedBy: null, published: true });
+    await fold({ kind: 'left', how: 'picked_up' });
+  });
+
+  it('is completed if its event is in the log', async () => {
+    refusing.add('staffAlerts');
+    await sweep.round();
+    const [event] = written.events;
+    await fold({ kind: 'alerted', stage: 1 }, event);
+    await fold({ kind: 'left', how: 'picked_up' });
+    refusing.clear();
+
+    expect(await sweep.round()).toMatchObject({ raised: 0, published: 1 });
+    expect(written).toEqual({ events: [event], staffAlerts: [event] });
+    expect(await alerts()).toEqual([{ clearedBy: 'picked_up', published: true }]);
+    expect(logged).toEqual([]);
+  });
+});
+
 describe('a staff alert that was written, by a process that ended before it marked it', () => {
   const topics = { inbox: 'inbox', log: 'log', staffAlerts: `t${randomBytes(6).toString('hex')}` } as TopicNames;
   let positions: LogPositions;
@@ -199,6 +338,7 @@ describe('a staff alert that was written, by a process that ended before it mark
       writer,
       topics,
       clock: { now: () => Date.now() },
+      logger: createLogger('silent', 'test'),
     });
   });
 

@@ -12,6 +12,7 @@ import {
   type PartitionWriter,
   type TopicNames,
 } from '#libs/kafka-log';
+import type { Logger } from '#libs/runtime';
 import { alertEventRecord, alertIdIn, staffAlertRecord, waitingSinceMs } from './alert-records.js';
 
 /** The most alerts published in one transaction, usually a few hundred kilobytes. */
@@ -31,6 +32,7 @@ export interface AlertPublisherDependencies {
   readonly writer: PartitionWriter;
   readonly topics: TopicNames;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** The outcome of a publication. */
@@ -61,7 +63,8 @@ interface WrittenAlerts {
 
 /**
  * Publishes raised alerts: the event to the inbox, and the staff alert to its topic. A failed process may have
- * published an alert already. Such an alert gets only the records that the log or the staff alerts lack.
+ * published an alert already. Such an alert gets only the records that the log or the staff alerts lack. An alert whose
+ * chat was answered before its event was in the log gets none.
  */
 export class AlertPublisher {
   /** The partitions that could not be published last, with what was read of them: the next time reads on from there. */
@@ -138,12 +141,20 @@ export class AlertPublisher {
     let { end } = raised;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
-      const { count, hasMore } = await outbox.publish(partition, options, async (alerts) => {
+      const { count, withheld, hasMore } = await outbox.publish(partition, options, async (alerts) => {
         const wrote = await this.#write(partition, alerts, { ...raised, end }, written);
         if (end !== undefined) end += wrote;
       });
       published += count;
+      this.#report(withheld);
       if (!hasMore || signal?.aborted === true) return published;
+    }
+  }
+
+  #report(withheld: readonly UnpublishedAlert[]): void {
+    for (const { orgId, conversationId, eventId, stage } of withheld) {
+      const alert = { org_id: orgId, conversation_id: conversationId, event_id: eventId, stage };
+      this.use.logger.info(alert, 'alert.withheld');
     }
   }
 

@@ -83,6 +83,7 @@ export class SweepRegularly extends RegularWork {
         writer: this.#writer,
         topics,
         clock,
+        logger,
       }),
       mails: config.smtpUrl !== null,
       clock,

@@ -3,11 +3,12 @@ import type { EventType, GaplessEvent } from '#libs/consumer';
 import { catalogEntry } from '#libs/domain';
 import { alertText, Alerts } from './alerts.js';
 
-/** The catalog's example, of a conversation of its own. */
-function anEvent(seq: number, type: EventType, conversationId = 'cnv_1'): GaplessEvent {
+/** The catalog's example, of a conversation of its own. By default, it happened after those with a lower seq. */
+function anEvent(seq: number, type: EventType, conversationId = 'cnv_1', atSeconds = seq): GaplessEvent {
   const data = structuredClone(catalogEntry(type).example) as { conversation?: object };
   if (data.conversation !== undefined) data.conversation = { ...data.conversation, id: conversationId };
-  return { seq, event: type, data } as unknown as GaplessEvent;
+  const occurredAt = new Date(atSeconds * 1_000).toISOString();
+  return { seq, event: type, occurred_at: occurredAt, data } as unknown as GaplessEvent;
 }
 
 describe('alert pairs', () => {
@@ -47,6 +48,21 @@ describe('alert pairs', () => {
   it('may be cleared without a raise (contract 7.2)', () => {
     expect(follow([anEvent(2, 'conversation.picked_up')])).toEqual([
       '▼  CLEAR  cnv_1 "Where is my parcel?"  picked up by Mara Lindt  no alert was raised  0 open',
+    ]);
+  });
+
+  it('are not raised by what happened before the last clear (contract 7.2)', () => {
+    const events = [
+      anEvent(2, 'conversation.picked_up', 'cnv_1', 100),
+      anEvent(3, 'conversation.queued', 'cnv_1', 99),
+      anEvent(4, 'conversation.queued.escalated', 'cnv_1', 99),
+      anEvent(5, 'conversation.queued', 'cnv_2', 99),
+    ];
+    expect(follow(events)).toEqual([
+      '▼  CLEAR  cnv_1 "Where is my parcel?"  picked up by Mara Lindt  no alert was raised  0 open',
+      '–  LATE  cnv_1 "Where is my parcel?"  raised before its last clear  0 open',
+      '–  LATE  cnv_1 "Where is my parcel?"  raised before its last clear  0 open',
+      '▲  ALERT  cnv_2 "Where is my parcel?"  waiting for 62 s  1 open',
     ]);
   });
 

@@ -11,13 +11,19 @@ interface OpenAlert {
 
 /** The effect of an event on the alerts. */
 export type AlertChange =
-  | { readonly kind: 'raised' | 'escalated'; readonly event: Raise }
+  /** `late`: the chat was answered before the raise arrived, so it changes nothing (contract 7.2). */
+  | { readonly kind: 'raised' | 'escalated' | 'late'; readonly event: Raise }
   /** `alert` is undefined when none was raised, which is normal (contract 7.2). */
   | { readonly kind: 'cleared'; readonly event: Clear; readonly alert: OpenAlert | undefined };
+
+/** How many clears are remembered. A raise that follows its clear comes within moments of it. */
+const REMEMBERED_CLEARS = 1_000;
 
 /** The alerts that are open, by conversation (contract 7.2: raise on queued, urgent on escalated, clear on the others). */
 export class Alerts {
   readonly #open = new Map<string, OpenAlert>();
+  /** When conversations were last cleared, epoch milliseconds; the latest come last. */
+  readonly #cleared = new Map<string, number>();
 
   get count(): number {
     return this.#open.size;
@@ -28,11 +34,9 @@ export class Alerts {
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others raise and clear nothing
     switch (event.event) {
       case 'conversation.queued':
-        this.#update(event, { raisedBy: event.seq });
-        return { kind: 'raised', event };
+        return this.#raise(event, 'raised', { raisedBy: event.seq });
       case 'conversation.queued.escalated':
-        this.#update(event, { escalatedBy: event.seq });
-        return { kind: 'escalated', event };
+        return this.#raise(event, 'escalated', { escalatedBy: event.seq });
       case 'conversation.picked_up':
       case 'conversation.abandoned':
         return { kind: 'cleared', event, alert: this.#clear(event) };
@@ -41,15 +45,21 @@ export class Alerts {
     }
   }
 
-  #update({ data }: Raise, change: Partial<OpenAlert>): void {
-    const { id } = data.conversation;
+  #raise(event: Raise, kind: 'raised' | 'escalated', change: Partial<OpenAlert>): AlertChange {
+    const { id } = event.data.conversation;
+    if (Date.parse(event.occurred_at) < (this.#cleared.get(id) ?? -Infinity)) return { kind: 'late', event };
     this.#open.set(id, { raisedBy: undefined, escalatedBy: undefined, ...this.#open.get(id), ...change });
+    return { kind, event };
   }
 
-  #clear({ data }: Clear): OpenAlert | undefined {
+  #clear({ data, occurred_at: occurredAt }: Clear): OpenAlert | undefined {
     const { id } = data.conversation;
     const alert = this.#open.get(id);
     this.#open.delete(id);
+    this.#cleared.delete(id);
+    this.#cleared.set(id, Date.parse(occurredAt));
+    const [oldest] = this.#cleared.keys();
+    if (this.#cleared.size > REMEMBERED_CLEARS && oldest !== undefined) this.#cleared.delete(oldest);
     return alert;
   }
 }
@@ -69,10 +79,13 @@ function marks({ kind }: AlertChange): string {
       return '▲▲ URGENT';
     case 'cleared':
       return '▼  CLEAR';
+    case 'late':
+      return '–  LATE';
   }
 }
 
 function details(change: AlertChange): readonly string[] {
+  if (change.kind === 'late') return ['raised before its last clear'];
   if (change.kind !== 'cleared') return [`waiting for ${change.event.data.conversation.waited_seconds} s`];
   const { event, alert } = change;
   return [

@@ -129,6 +129,7 @@ class Sweeper {
         writer,
         topics,
         clock,
+        logger,
       }),
       mails: false,
       clock,

@@ -250,6 +250,7 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
         .slice(0, Number(limit))
         .map((row, _nth, found) => ({
           ...row,
+          is_late: row.cleared && !row.is_logged,
           found: found.length,
           raised_at: new Date(row.raised_at_ms),
           data_json: row.data,

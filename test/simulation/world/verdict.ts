@@ -319,21 +319,26 @@ function checkAlerts(
     .map(({ value }) => (JSON.parse(value?.toString() ?? '') as { readonly alert_id: AlertId }).alert_id);
   for (const [at, id] of told.entries()) if (told.indexOf(id) !== at) problems.push(`the staff got ${id} twice`);
   if (ledger.wentBack.size > 0) return;
-  const ids = new Set(log.map(({ id }) => id));
-  for (const { event_id: id, published_at_ms: publishedAtMs } of tables.alerts.values()) {
-    if (publishedAtMs === null || !ids.has(id)) problems.push(`the alert ${id} was raised and is not in the log`);
-    if (!told.includes(alertIdOf(id))) problems.push(`the alert ${id} was raised and the staff did not get it`);
-  }
   const entered = new Set<string>();
   const answered = new Map<string, number>();
+  /** The events of chats that were not answered before them. */
+  const timely = new Set<EventId>();
   for (const { id: eventId, event, envelope } of log) {
     if (!event.startsWith('conversation.')) continue;
     const { conversation } = (JSON.parse(envelope.toString()) as ChatEnvelope).data;
+    if (!answered.has(conversation.id)) timely.add(eventId);
     if (event === 'conversation.handed_off') entered.add(conversation.id);
     // A client whose request is lost may hand a chat off after it was answered: then it waits.
     else if (event === 'conversation.picked_up' && entered.has(conversation.id)) {
       answered.set(conversation.id, ledger.submitted.get(eventId)?.acceptedAtMs ?? Infinity);
     }
+  }
+  const ids = new Set(log.map(({ id }) => id));
+  for (const { event_id: id, published_at_ms: publishedAtMs, cleared } of tables.alerts.values()) {
+    // If the answer comes first, the alert is withheld, unless its event was on the way already.
+    if (publishedAtMs !== null && cleared && !timely.has(id)) continue;
+    if (publishedAtMs === null || !ids.has(id)) problems.push(`the alert ${id} was raised and is not in the log`);
+    if (!told.includes(alertIdOf(id))) problems.push(`the alert ${id} was raised and the staff did not get it`);
   }
   for (const { conversation_id: id, raised_at_ms: raisedAtMs } of tables.alerts.values()) {
     const answeredAtMs = EPOCH_MS + (answered.get(id) ?? Infinity);
@@ -406,7 +411,9 @@ export function unsettled(evidence: Evidence): string | null {
   if (ledger.wentBack.size === 0) {
     const waiting = tables.waiting.values().find(({ stage }) => stage !== 2);
     if (waiting !== undefined) return `the chat ${waiting.conversation_id} waits for an alert`;
-    const alert = tables.alerts.values().find(({ published_at_ms: atMs, is_logged }) => atMs === null || !is_logged);
+    const alert = tables.alerts
+      .values()
+      .find(({ published_at_ms: atMs, is_logged, cleared }) => atMs === null || !(is_logged || cleared));
     if (alert !== undefined) return `the alert ${alert.event_id} is not published`;
   }
   const pending = tables.deliveries

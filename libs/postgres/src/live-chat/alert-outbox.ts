@@ -33,6 +33,8 @@ interface Row {
   readonly data_json: string;
   readonly tells_staff: boolean;
   readonly is_logged: boolean;
+  /** Whether its chat no longer waits, and the log lacks the event. */
+  readonly is_late: boolean;
   readonly folded_to: string | null;
   /** How many were found, also those that were left out for their size. */
   readonly found: number;
@@ -41,6 +43,8 @@ interface Row {
 /** What was published at a time. */
 export interface PublishedAlerts {
   readonly count: number;
+  /** The alerts that were marked and not published, because their chats no longer wait. */
+  readonly withheld: readonly UnpublishedAlert[];
   /** Whether more may wait. */
   readonly hasMore: boolean;
 }
@@ -71,6 +75,9 @@ export class AlertOutbox {
    * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Otherwise
    * they have the order in which they were raised. No other process can publish them meanwhile. If this process dies,
    * the next one finds them unchanged. If they are large, it takes fewer than the limit, but at least one.
+   *
+   * An alert whose chat has left the queue before the log had the event is only marked: its event would follow the one
+   * that clears it, and nothing would clear it again.
    */
   async publish(
     partition: number,
@@ -81,7 +88,7 @@ export class AlertOutbox {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const rows = (await runner.query(
         `select org_id, event_id, conversation_id, stage, widget_id, log_partition, raised_at, data::text as data_json,
-           tells_staff, is_logged, found::int as found, (
+           tells_staff, is_logged, cleared_at is not null and not is_logged as is_late, found::int as found, (
              select next_offset from projection_offsets o
              where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
            ) as folded_to
@@ -98,8 +105,9 @@ export class AlertOutbox {
          order by nth`,
         [partition, options.limit, options.logTopic, PUBLISHED_BYTES],
       )) as Row[];
-      if (rows.length === 0) return { count: 0, hasMore: false };
-      await publish(rows.map(unpublishedAlertOf));
+      if (rows.length === 0) return { count: 0, withheld: [], hasMore: false };
+      const due = rows.filter((row) => !row.is_late);
+      await publish(due.map(unpublishedAlertOf));
       await runner.query(
         `with published as (
            update alerts a set published_at = to_timestamp($3 / 1000.0)
@@ -109,7 +117,11 @@ export class AlertOutbox {
         [rows.map((row) => row.org_id), rows.map((row) => row.event_id), options.nowMs],
       );
       const found = rows[0]?.found ?? 0;
-      return { count: rows.length, hasMore: found >= options.limit || found > rows.length };
+      return {
+        count: due.length,
+        withheld: rows.filter((row) => row.is_late).map(unpublishedAlertOf),
+        hasMore: found >= options.limit || found > rows.length,
+      };
     });
   }
 

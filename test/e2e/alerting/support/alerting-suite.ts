@@ -225,6 +225,7 @@ export class AlertingSuite {
       writer,
       topics: this.topics,
       clock,
+      logger,
     };
     return new Sweep({
       caughtUp: new CaughtUpPartitions({
