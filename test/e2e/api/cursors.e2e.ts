@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { FeedClient, readFeed } from '#libs/consumer';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { oneTo } from '../../support/sequence.js';
+import { API_HTTP } from '../../support/stages.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 
 const CURSORS = '/api/v1/external/cursors';
@@ -101,6 +103,35 @@ describe('a cursor (contract 5.8)', () => {
     for (const name of ['a', 'b', 'c']) await suite.data(put(key, name, { seq: 1 }), 200);
     expect(await suite.refusal(put(key, 'd', { seq: 1 }))).toMatchObject({ status: 409, code: 'cursor_limit_reached' });
     await suite.data(put(key, 'a', { seq: 2 }), 200);
+  });
+});
+
+describe('the changes of an organization (contract 9)', () => {
+  it('are cursors that are created or moved back, and none that are moved forward', async () => {
+    const limited = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RATE_LIMIT_CHANGES: '1/s' } });
+    const { key } = await anOrg(0);
+    const move = (seq: number, expected_seq?: number) =>
+      fetch(`${limited.url}${CURSORS}/billing`, {
+        method: 'PUT',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ seq, expected_seq }),
+      });
+    const forward = async () => {
+      const answers = await Promise.all(oneTo(200).map((seq) => move(seq)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    };
+    // This counts, and so does each move back, up to as many as an organization may make at once.
+    expect((await move(0)).status).toBe(200);
+    await forward();
+    for (let seq = 199; seq > 180; seq--) expect([seq, (await move(seq, seq + 1)).status]).toEqual([seq, 200]);
+    const refused = await move(180, 181);
+    expect([refused.status, refused.headers.get('ratelimit')]).toEqual([
+      429,
+      expect.stringMatching(/^"changes";r=0;t=\d+$/),
+    ]);
+    await forward();
+    expect(await suite.data(get(key, `${CURSORS}/billing`), 200)).toMatchObject({ seq: 200 });
+    await limited.stop();
   });
 });
 
