@@ -205,7 +205,7 @@ class Load {
           const blocks = `${pending}${chunk}`.split('\n\n');
           pending = blocks.pop() ?? '';
           for (const block of blocks) {
-            const id = /^id: (\d+)$/m.exec(block)?.[1];
+            const id = /^id: (\d+)\nevent: /.exec(block)?.[1];
             if (id === undefined) continue;
             seqs.push(Number(id));
             if (!this.#isOver) this.longest.stream = Math.max(this.longest.stream, performance.now() - lastAtMs);

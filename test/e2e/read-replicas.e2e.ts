@@ -124,7 +124,7 @@ describe('the feed with a replica', () => {
         text += decoder.decode(piece, { stream: true });
         if (text.includes(`id: ${EVENTS + 3}\n`)) break;
       }
-      const seqs = [...text.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq));
+      const seqs = [...text.matchAll(/^id: (\d+)\nevent: /gm)].map(([, seq]) => Number(seq));
       expect(seqs).toEqual(oneTo(EVENTS + 3));
     } finally {
       await standby.pauseReplay(false);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { DayPartitions, EndpointVersions, InactivePeriods, Store } from '#libs/postgres';
 import { Metrics } from '#libs/telemetry';
 import { aStageKit } from '../../../test/support/stage-kit.js';
@@ -15,12 +15,13 @@ class KeepDaysNow extends KeepDays {
 }
 
 let clock: { nowMs: number };
+let elapsedMs: number;
 let metrics: Metrics;
 let failing: Set<string>;
 let done: Set<string>;
 let ending: AbortController;
-/** The calls in which expired versions are removed, and how long each takes. */
-let expired: { calls: number; readonly callMs: number };
+/** The calls in which expired versions are removed, how long each takes, and how far the clock is set during each. */
+let expired: { calls: number; readonly callMs: number; readonly setByMs?: number };
 let keeping: KeepDaysNow;
 
 /** Work of that name, which fails as long as the test says so. */
@@ -52,13 +53,20 @@ beforeEach(() => {
   expired = { calls: 1, callMs: 0 };
   const prune = async () => {
     await work('versions', undefined)();
-    clock.nowMs += expired.callMs;
+    elapsedMs += expired.callMs;
+    clock.nowMs += expired.callMs + (expired.setByMs ?? 0);
     expired.calls--;
     return expired.calls <= 0;
   };
   const versions = { prune } as unknown as EndpointVersions;
   const periods = { prune: work('periods', true) } as unknown as InactivePeriods;
   keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, periods, kit);
+  elapsedMs = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 describe('what is past retention', () => {
@@ -82,6 +90,12 @@ describe('what is past retention', () => {
     expect([expired.calls, await prunedAtMs()]).toEqual([4, STARTED_MS]);
     await keeping.act();
     expect(await prunedAtMs()).toBe(clock.nowMs);
+  });
+
+  it('is left after a minute also while the clock is set back', async () => {
+    expired = { calls: 10, callMs: 10_000, setByMs: -HOUR_MS };
+    await keeping.act();
+    expect(expired.calls).toBe(4);
   });
 
   it('is left when the process ends', async () => {

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { FeedClient, readFeed } from '#libs/consumer';
+import { ApiModule } from '../../../apps/api/src/api.module.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { oneTo } from '../../support/sequence.js';
+import { API_HTTP } from '../../support/stages.js';
 import { ApiSuite, posting, withJson } from './support/api-suite.js';
 
 const CURSORS = '/api/v1/external/cursors';
@@ -104,6 +106,35 @@ describe('a cursor (contract 5.8)', () => {
   });
 });
 
+describe('the changes of an organization (contract 9)', () => {
+  it('are cursors that are created or moved back, and none that are moved forward', async () => {
+    const limited = await suite.gapless.start([ApiModule], { http: API_HTTP, env: { RATE_LIMIT_CHANGES: '1/s' } });
+    const { key } = await anOrg(0);
+    const move = (seq: number, expected_seq?: number) =>
+      fetch(`${limited.url}${CURSORS}/billing`, {
+        method: 'PUT',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ seq, expected_seq }),
+      });
+    const forward = async () => {
+      const answers = await Promise.all(oneTo(200).map((seq) => move(seq)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    };
+    // This counts, and so does each move back, up to as many as an organization may make at once.
+    expect((await move(0)).status).toBe(200);
+    await forward();
+    for (let seq = 199; seq > 180; seq--) expect([seq, (await move(seq, seq + 1)).status]).toEqual([seq, 200]);
+    const refused = await move(180, 181);
+    expect([refused.status, refused.headers.get('ratelimit')]).toEqual([
+      429,
+      expect.stringMatching(/^"changes";r=0;t=\d+$/),
+    ]);
+    await forward();
+    expect(await suite.data(get(key, `${CURSORS}/billing`), 200)).toMatchObject({ seq: 200 });
+    await limited.stop();
+  });
+});
+
 describe('the feed from a cursor (contract 5.4)', () => {
   const seqsOf = (text: string) => (JSON.parse(text) as { data: { seq: number }[] }).data.map(({ seq }) => seq);
 
@@ -119,7 +150,7 @@ describe('the feed from a cursor (contract 5.4)', () => {
     const reader = streamed.body!.getReader();
     let text = '';
     while (!text.includes('id: 4')) text += Buffer.from((await reader.read()).value ?? []).toString();
-    expect(text).not.toContain('id: 2');
+    expect(text).not.toContain('id: 2\nevent: ');
     await reader.cancel();
   });
 

@@ -61,6 +61,7 @@ class StreamReader {
   headers: Readonly<Record<string, unknown>> = {};
   #open: ClientRequest | undefined;
   #isClosed = false;
+  #lastId: string | undefined;
 
   /** @param eventsPerConnection how many events it waits for before it drops the connection and comes back */
   constructor(
@@ -77,11 +78,10 @@ class StreamReader {
   }
 
   #connect(): void {
-    const lastId = this.events.at(-1)?.id;
     const headers = {
       'x-api-key': this.key,
       accept: 'text/event-stream',
-      ...(lastId === undefined ? {} : { 'last-event-id': String(lastId) }),
+      ...(this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId }),
     };
     const until = this.events.length + this.eventsPerConnection;
     let pending = '';
@@ -109,6 +109,7 @@ class StreamReader {
 
   #take(block: string): void {
     const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]));
+    this.#lastId = fields.get('id') ?? this.#lastId;
     const data = fields.get('data');
     if (data === undefined) return;
     this.events.push({

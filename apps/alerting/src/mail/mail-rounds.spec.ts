@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { foldConversation, raiseAlert, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome, MailRoom } from '#libs/postgres';
 import { createLogger, HealthBoard } from '#libs/runtime';
@@ -69,6 +69,10 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
   });
   return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails, time, logged };
 }
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 describe('a round of mails', () => {
   it('takes no mail that would wait for a connection while it is held', async () => {
@@ -153,6 +157,7 @@ describe('a round of mails', () => {
       perHour: 2,
       domains: [],
     });
+    jest.spyOn(performance, 'now').mockImplementation(() => time.nowMs);
     const orgId = anOrgId();
     const raisedAtMs = RAISED_AT_MS + 3_600_000;
     const round = async (count: number, changes: Partial<AlertMail>) => {

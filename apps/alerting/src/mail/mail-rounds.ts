@@ -49,7 +49,7 @@ export class MailRounds {
   readonly #sending = new Map<Promise<void>, OrgId>();
 
   constructor(private readonly use: MailRoundsDependencies) {
-    this.#quota = new MailQuota(use.limits.perHour, use.clock);
+    this.#quota = new MailQuota(use.limits.perHour);
     for (const outcome of ['sent', 'retry', 'exhausted', 'untried', 'limited'])
       use.metrics.add(ATTEMPTS, { outcome }, 0);
   }

@@ -5,6 +5,8 @@ import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
 const EVERY_MS = 60 * 1_000;
+/** The most rows that one statement deletes, so that none holds locks for long. */
+const BATCH = 5_000;
 
 /** Deletes entries that are older than `AUDIT_RETENTION`, and keys that ended before. Every process may do so. */
 @Injectable()
@@ -19,16 +21,27 @@ export class AuditPruner extends RegularWork {
     super({ everyMs: EVERY_MS });
   }
 
-  protected async act(): Promise<undefined> {
+  protected async act(signal: AbortSignal): Promise<undefined> {
     const before = new Date(this.clock.now() - this.config.auditRetentionMs);
-    const pruned = await this.audit.prune(before);
+    const pruned = await pruneAll(() => this.audit.prune(before, BATCH), signal);
     if (pruned > 0) this.logger.info({ pruned }, 'audit.pruned');
     // After the entries: those of an organization's key show its address as long as the key is there.
-    const prunedKeys = await this.keys.prune(before);
+    const prunedKeys = await pruneAll(() => this.keys.prune(before, BATCH), signal);
     if (prunedKeys > 0) this.logger.info({ pruned: prunedKeys }, 'api_keys.pruned');
   }
 
   protected failed(error: unknown): void {
     this.logger.warn({ err: error }, 'audit.not_pruned');
   }
+}
+
+/** @returns how many rows were deleted */
+async function pruneAll(prune: () => Promise<number>, signal: AbortSignal): Promise<number> {
+  let all = 0;
+  while (!signal.aborted) {
+    const pruned = await prune();
+    all += pruned;
+    if (pruned < BATCH) break;
+  }
+  return all;
 }

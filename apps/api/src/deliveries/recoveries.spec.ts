@@ -26,6 +26,7 @@ function someRecoveries() {
   const releases: unknown[] = [];
   const waiting: ReturnType<typeof aRecovery>[] = [];
   const served: (readonly OrgId[])[] = [];
+  const pruned: number[] = [];
   const records = {
     by: () => records,
     begin: (id: RecoveryId, { orgId }: RecoveryOrder) => Promise.resolve(aRecovery(orgId, id)),
@@ -35,7 +36,7 @@ function someRecoveries() {
       served.push(orgIds);
       return Promise.resolve(waiting.shift());
     },
-    prune: () => Promise.resolve(),
+    prune: () => Promise.resolve(pruned.shift() ?? 0),
   };
   const asked: OrgId[] = [];
   const source = {
@@ -62,8 +63,9 @@ function someRecoveries() {
     logger,
   );
   const recover = (orgId: OrgId) => recoveries.recover(orgId, ENDPOINT, { since_seq: 0 }, {} as AuditActor);
-  const look = () => (recoveries as unknown as { act(): Promise<undefined> }).act();
-  return { recoveries, recover, look, waiting, served, asked, ends, releases };
+  const { signal } = new AbortController();
+  const look = () => (recoveries as unknown as { act(signal: AbortSignal): Promise<undefined> }).act(signal);
+  return { recoveries, recover, look, waiting, served, asked, ends, releases, pruned };
 }
 
 /** Lets everything run that waits for nothing. */
@@ -99,4 +101,11 @@ it('organizations take turns while recoveries of any wait', async () => {
   await look();
   await look();
   expect(served).toEqual([[], [one], [one, other], [other, one], []]);
+});
+
+it('recoveries that are past retention are all removed by one look, in steps', async () => {
+  const { look, pruned } = someRecoveries();
+  pruned.push(1_000, 1_000, 7, 1_000);
+  await look();
+  expect(pruned).toEqual([1_000]);
 });

@@ -35,6 +35,8 @@ import { RECOVERY_PAGE, RecoveryRun } from './recovery-run.js';
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 2_000;
 const PRUNE_EVERY_MS = 60_000;
+/** The most rows that one statement deletes. */
+const PRUNE_ROWS = 1_000;
 /** How long a recovery rests after a failure. */
 const REST_MS = 10_000;
 /** How many recoveries that wait for a turn a process works on at once. */
@@ -119,11 +121,12 @@ export class Recoveries extends RegularWork {
     await Promise.all([...this.#claimed.keys(), ...this.#begun.keys()]);
   }
 
-  protected async act(): Promise<undefined> {
+  protected async act(signal: AbortSignal): Promise<undefined> {
     await this.#goOnWithOthers();
     if (performance.now() < this.#prunesAtMs) return;
     this.#prunesAtMs = performance.now() + PRUNE_EVERY_MS;
-    await this.records.prune(new Date(this.clock.now() - this.config.retentionMs));
+    const before = new Date(this.clock.now() - this.config.retentionMs);
+    while (!signal.aborted && (await this.records.prune(before, PRUNE_ROWS)) === PRUNE_ROWS);
   }
 
   protected failed(error: unknown): void {

@@ -160,7 +160,7 @@ describe('a reader that follows the feed', () => {
     };
     const { signal } = new AbortController();
     let pages = 0;
-    for await (const page of follower.follow(ORG, { since: 0 as Seq, limit: 1 }, read, 10_000, signal)) {
+    for await (const { page } of follower.follow(ORG, { since: 0 as Seq, limit: 1 }, read, 10_000, signal)) {
       expect(page).toMatchObject({ isEmpty: false });
       if (++pages === 3) for (const watch of [...orgHead.watches]) watch.close();
     }
@@ -175,8 +175,17 @@ describe('a reader that follows the feed', () => {
     const first = pages.next();
     await aMoment();
     setClockBack();
-    expect(await first).toEqual({ done: false, value: null });
-    expect(await pages.next()).toEqual({ done: false, value: null });
+    const beat = { done: false, value: { page: null, checkedTo: 5 } };
+    expect([await first, await pages.next()]).toEqual([beat, beat]);
+    await pages.return();
+  });
+
+  it('gets the position up to which nothing matched with its beats', async () => {
+    const read = ({ since }: FeedQuery) => Promise.resolve(FeedPage.empty({ oldestSeq: since, headSeq: head as Seq }));
+    const pages = follower.follow(ORG, { since: 2 as Seq, limit: 10 }, read, 50, AbortSignal.timeout(3_000));
+    expect(await pages.next()).toEqual({ done: false, value: { page: null, checkedTo: 5 } });
+    append();
+    expect(await pages.next()).toEqual({ done: false, value: { page: null, checkedTo: 6 } });
     await pages.return();
   });
 
@@ -202,7 +211,7 @@ describe('a reader that follows the feed', () => {
     };
     const { signal } = new AbortController();
     const pages = follower.follow(ORG, { since: 0 as Seq, limit: 50 }, read, 10_000, signal);
-    expect(await pages.next()).toMatchObject({ value: { nextSeq: 50 } });
+    expect(await pages.next()).toMatchObject({ value: { page: { nextSeq: 50 }, checkedTo: 50 } });
     const next = poll(100, 10_000);
     expect(asked).toHaveLength(1);
     expect(await next).toMatchObject({ isEmpty: false, headSeq: 150 });

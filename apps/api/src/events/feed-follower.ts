@@ -7,6 +7,14 @@ import { SharedReads } from './shared-reads.js';
 /** The members of a page that following needs. */
 type PagePlace = Pick<FeedPage, 'isEmpty' | 'nextSeq' | 'headSeq'>;
 
+/** A step of a reader that follows the feed. */
+export interface Followed<Page> {
+  /** Not empty; `null` in a beat. */
+  readonly page: Page | null;
+  /** The reader's position after this step. */
+  readonly checkedTo: Seq;
+}
+
 /** Returns the reader's position after the page. Events up to the head that are not on the page did not match the query. */
 export function positionAfter(query: FeedQuery, page: PagePlace): Seq {
   if (page.nextSeq !== null) return page.nextSeq;
@@ -80,8 +88,8 @@ export class FeedFollower {
   }
 
   /**
-   * Follows the feed: yields each page that is not empty, and `null` whenever `idleMs` have passed since the last
-   * `null`, or when the reader's credentials may have ended. Ends when the signal is aborted or the process ends.
+   * Follows the feed: yields each page that is not empty, and a beat whenever `idleMs` have passed since the last one,
+   * or when the reader's credentials may have ended. Ends when the signal is aborted or the process ends.
    * @param read returns the page as of the call, or a later one. One that is not the last may be older.
    */
   async *follow<Page extends PagePlace>(
@@ -90,7 +98,7 @@ export class FeedFollower {
     read: (query: FeedQuery) => Promise<Page>,
     idleMs: number,
     signal: AbortSignal,
-  ): AsyncGenerator<Page | null, void, undefined> {
+  ): AsyncGenerator<Followed<Page>, void, undefined> {
     const watch = this.heads.watch(orgId, asked.since);
     const end = () => {
       watch.close();
@@ -106,7 +114,7 @@ export class FeedFollower {
         query = { ...query, since: positionAfter(query, page) };
         // Other pages may be older. Their head may be from before notifications were lost.
         if (page.nextSeq === null) watch.seen(query.since, page.headSeq);
-        if (!page.isEmpty) yield page;
+        if (!page.isEmpty) yield { page, checkedTo: query.since };
         const leftMs = nextBeatMs - performance.now();
         let isBeatDue = watch.takeCheck() || leftMs <= 0;
         if (page.nextSeq === null && !isBeatDue) {
@@ -117,7 +125,7 @@ export class FeedFollower {
         }
         if (isBeatDue) {
           nextBeatMs = performance.now() + idleMs;
-          yield null;
+          yield { page: null, checkedTo: query.since };
         }
       }
     } finally {

@@ -1,4 +1,4 @@
-import { seqFromText } from '#libs/domain';
+import { seqFromText, type Seq } from '#libs/domain';
 import type { FeedItem, FeedPage } from '#libs/postgres';
 
 /** Returns headers with the first and last seq of the feed (contract 5.4). */
@@ -11,8 +11,11 @@ const RECONNECT_MS = 2_000;
 
 /** The first bytes of a stream, which show the client that it is connected. */
 export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
-/** A comment that keeps proxies from closing an idle connection. */
-export const STREAM_KEEP_ALIVE = ': keep-alive\n\n';
+
+/** Shows the client where to resume. Without data, it is no event, but it keeps proxies from closing an idle connection. */
+export function streamPosition(seq: Seq): string {
+  return `id: ${seq}\n\n`;
+}
 
 /** The page as server-sent events (contract 5.5). Written piece by piece, since a page can be large. */
 export function feedPageStream(page: FeedPage): Buffer {

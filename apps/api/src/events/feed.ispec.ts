@@ -2,8 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { EventId, OrgId, Seq, WidgetId } from '#libs/domain';
-import { CREDENTIALS_FORGOTTEN_MS, FeedProjection, FeedReader, Store } from '#libs/postgres';
+import type { ApiKeyId, EventId, OrgId, Seq, WidgetId } from '#libs/domain';
+import {
+  ApiKeyRecords,
+  CREDENTIALS_FORGOTTEN_MS,
+  FeedProjection,
+  FeedReader,
+  parseApiKey,
+  Store,
+} from '#libs/postgres';
 import { KafkaConnection, readPartitions, type StoredRecord } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
 import { ApiClient } from '../../../../test/support/api-client.js';
@@ -300,8 +307,14 @@ describe('the feed', () => {
         this.hasEnded = true;
       }
 
+      /** Of its events. */
       get ids(): readonly number[] {
-        return [...this.text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+        return [...this.text.matchAll(/^id: (\d+)\nevent: /gm)].map(([, id]) => Number(id));
+      }
+
+      /** What it sent between events. */
+      get positions(): readonly number[] {
+        return [...this.text.matchAll(/^id: (\d+)\n\n/gm)].map(([, id]) => Number(id));
       }
 
       close(): void {
@@ -386,6 +399,39 @@ describe('the feed', () => {
         expect(other.ids).toEqual([249, 250]);
       });
       other.close();
+    });
+
+    it('loses nothing when it is cut off before its first event', async () => {
+      const org = await anOrgWith(...some(10));
+      const open = await Stream.open(org);
+      await eventually(() => {
+        expect(open.positions).toEqual([10]);
+      });
+      open.close();
+      await org.feed({}, {});
+      const again = await Stream.open(org, '', { 'last-event-id': String(open.positions[0]) });
+      await eventually(() => {
+        expect(again.ids).toEqual([11, 12]);
+      });
+      expect(again.positions).toEqual([10]);
+      again.close();
+    });
+
+    it('says how far it has read when nothing matches', async () => {
+      const org = await anOrgWith(...some(3));
+      const open = await Stream.open(org, '?event=lead.created&since=1');
+      await eventually(() => {
+        expect(open.positions).toEqual([1]);
+      });
+      await org.feed({}, {});
+      // After the end of any key of the organization it checks its own, which it otherwise does every 15 s.
+      const store = app.app.get(Store);
+      const other = parseApiKey(await anApiKey(store, org.id));
+      await new ApiKeyRecords(store).revoke(other?.id as ApiKeyId, new Date());
+      await eventually(() => {
+        expect(open.positions).toEqual([1, 5]);
+      });
+      open.close();
     });
 
     it('brings only what matches', async () => {

@@ -9,8 +9,8 @@ import { RequireScope } from '../auth/require-scope.js';
 import { noSuchCursor } from '../cursors/cursor-name.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { whenClosed } from '../http/when-closed.js';
-import { FeedFollower } from './feed-follower.js';
-import { feedPageHeaders, STREAM_KEEP_ALIVE, STREAM_START } from './feed-page.presenter.js';
+import { FeedFollower, type Followed } from './feed-follower.js';
+import { feedPageHeaders, STREAM_START, streamPosition } from './feed-page.presenter.js';
 import { parseFeedQuery, parseLastEventId, refuseLookBack, type FeedRequest } from './feed-query.js';
 import { acceptsStream } from './streams/accepts-stream.js';
 import { OpenStreams } from './streams/open-streams.js';
@@ -21,10 +21,10 @@ import { untilClosed } from './until-closed.js';
 import { withPatience } from './with-patience.js';
 
 /**
- * The interval of keep-alive comments (contract 5.5). A notification says when a key or session has ended. Should it get
- * lost, or should a session expire, the stream ends with the next comment.
+ * How often the position is sent (contract 5.5). A notification says when a key or session has ended. Should it get lost,
+ * or should a session expire, the stream ends instead of sending the next position.
  */
-const KEEP_ALIVE_MS = 15_000;
+const POSITION_EVERY_MS = 15_000;
 /** The most bytes that a connection gets at a time. */
 const PIECE_BYTES = 16 * 1024;
 /** The most bytes of a page that wait in a connection when the next page is asked for: a piece in it, and one before it. */
@@ -98,24 +98,26 @@ export class ReadFeedController {
     const signal = untilClosed(reply);
     const followed = { ...query, since: since ?? headSeq };
     const read = (asked: FeedQuery) => this.pages.read(orgId, key, asked, signal);
-    const pages = this.follower.follow(orgId, followed, read, KEEP_ALIVE_MS, signal);
+    const pages = this.follower.follow(orgId, followed, read, POSITION_EVERY_MS, signal);
     const text = Readable.from(
-      withPatience(this.#pieces(pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
+      withPatience(this.#pieces(followed.since, pages, request), STREAM_PATIENCE_MS, () => reply.raw.destroy()),
       { objectMode: false, highWaterMark: PIECE_BYTES },
     );
     return new StreamableFile(text, { type: 'text/event-stream; charset=utf-8' });
   }
 
   async *#pieces(
-    pages: AsyncGenerator<StreamPage | null, void, undefined>,
+    since: Seq,
+    pages: AsyncGenerator<Followed<StreamPage>, void, undefined>,
     request: FastifyRequest,
   ): AsyncGenerator<string | Buffer, void, undefined> {
-    yield STREAM_START;
-    for await (const page of pages) {
+    // A client that is cut off before its first event would begin at a later head.
+    yield STREAM_START + streamPosition(since);
+    for await (const { page, checkedTo } of pages) {
       try {
         // Also before events: a notification of the end of the credentials may be late, or lost.
         if (!(await this.authenticator.isInForce(request))) return;
-        if (page === null) yield STREAM_KEEP_ALIVE;
+        if (page === null) yield streamPosition(checkedTo);
         else if (page.held !== null) yield* piecesOf(page.held.text);
       } finally {
         page?.held?.release();

@@ -7,6 +7,7 @@ import { Actor } from '../audit/actor.decorator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { JsonBody } from '../http/json-body.decorator.js';
 import { throwIfInvalid } from '../http/validation-error.js';
+import { CountsAsChange } from '../rate-limits/counts-as-change.js';
 import { LiveChatSettingsDto } from './live-chat-settings.dto.js';
 import { liveChatSettingsJson } from './live-chat.presenter.js';
 import { OrgInPath } from './org-in-path.decorator.js';
@@ -22,6 +23,7 @@ export class PutLiveChatSettingsController {
 
   @Put()
   @RequireScope('settings:write')
+  @CountsAsChange()
   async put(
     @OrgInPath() orgId: OrgId,
     @JsonBody(LiveChatSettingsDto) body: LiveChatSettingsDto,

@@ -4,7 +4,7 @@ import type { FeedQuery } from '#libs/postgres';
 import type { AuditActor } from '#libs/postgres';
 import { aFeedPage } from '../../../../test/support/feed-page.js';
 import { oneTo } from '../../../../test/support/sequence.js';
-import type { FeedFollower } from '../events/feed-follower.js';
+import { positionAfter, type FeedFollower } from '../events/feed-follower.js';
 import { feedPageStream } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
 import type { StreamPages } from '../events/streams/stream-pages.js';
@@ -47,12 +47,14 @@ async function messagesOf(
   const pages = { read: () => Promise.reject(new Error('not asked')) } as unknown as StreamPages;
   const follower = {
     async *follow(_: OrgId, asked: FeedQuery, read: (query: FeedQuery) => Promise<StreamPage>) {
+      let checkedTo = asked.since;
       for (const step of steps) {
-        if (step === null) yield null;
+        if (step === null) yield { page: null, checkedTo };
         else {
           pages.read = () => Promise.resolve(step);
           const page = await read(asked);
-          if (!page.isEmpty) yield page;
+          checkedTo = positionAfter(asked, page);
+          if (!page.isEmpty) yield { page, checkedTo };
         }
       }
     },

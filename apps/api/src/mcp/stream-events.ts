@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EventCursors, mcpError, startAfter, type Seq } from '#libs/domain';
 import type { FeedQuery } from '#libs/postgres';
-import { FeedFollower, positionAfter } from '../events/feed-follower.js';
+import { FeedFollower } from '../events/feed-follower.js';
 import { eventAt } from '../events/feed-page.presenter.js';
 import { OpenStreams } from '../events/streams/open-streams.js';
 import { StreamPages } from '../events/streams/stream-pages.js';
@@ -50,16 +50,15 @@ export class StreamEvents {
     const { orgId, key, verbatim, signal } = exchange;
     const { query: selection, filter, since, isTruncated } = await this.subscriptions.begin(orgId, params);
     yield this.#active(exchange, since, isTruncated);
-    const state: { checkedTo: Seq; gapTo: Seq | null } = { checkedTo: since, gapTo: null };
+    const state: { gapTo: Seq | null } = { gapTo: null };
     const read = async (query: FeedQuery) => {
       const page = await this.pages.read(orgId, key.quota, query, signal);
       const gap = startAfter(query.since, page.oldestSeq);
       if (gap.isTruncated) state.gapTo = gap.since;
-      state.checkedTo = positionAfter(query, page);
       return page;
     };
     const followed = { ...selection, since, limit: PAGE_EVENTS };
-    for await (const page of this.follower.follow(orgId, followed, read, HEARTBEAT_MS, signal)) {
+    for await (const { page, checkedTo } of this.follower.follow(orgId, followed, read, HEARTBEAT_MS, signal)) {
       try {
         // Also before events: a notification of the key's end may be late, and its expiry has none.
         if (!(await exchange.isInForce())) {
@@ -79,7 +78,7 @@ export class StreamEvents {
         page?.held?.release();
       }
       if (page !== null) continue;
-      yield { method: 'notifications/events/heartbeat', params: { cursor: this.cursors.at(orgId, state.checkedTo) } };
+      yield { method: 'notifications/events/heartbeat', params: { cursor: this.cursors.at(orgId, checkedTo) } };
     }
   }
 

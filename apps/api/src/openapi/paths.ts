@@ -330,7 +330,8 @@ const feed: JsonObject = {
       'Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Once you have ' +
       'handled the whole page, store the `seq` of its last event: that is your next `since` after a null. With `wait`, the request waits for an event if the page would be empty. With ' +
       '`Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and ' +
-      '`since`, the stream begins at the head.',
+      '`since`, the stream begins at the head. At its start and every 15 s it sends its position, an `id` without `data`, ' +
+      'where clients resume.',
     scope: 'events:read',
     parameters: [
       queryParameter('since', 'Events with a greater seq. Default: the oldest event in the feed.', {

@@ -23,10 +23,11 @@ class ChangesInterceptor implements NestInterceptor {
 }
 
 /**
- * Counts a new or changed endpoint or a new key for the organization. Of such a small request, Gapless may store 50 KB: a
- * version of the endpoint, or an answer to repeat. Service keys are not counted. The guard of scopes runs before this, so
- * a key that may change nothing takes nothing from the others. Deleting and revoking are not counted: they undo what was
- * counted, and a leaked key that uses all changes up must not prevent its own revocation.
+ * Counts a new or changed endpoint, a new key or new settings for the organization. Of such a small request, Gapless may
+ * store 50 KB: a version of the endpoint, an answer to repeat, or an entry of the audit log. Service keys are not counted.
+ * The guard of scopes runs before this, so a key that may change nothing takes nothing from the others. Deleting and
+ * revoking are not counted: they undo what was counted, and a leaked key that uses all changes up must not prevent its own
+ * revocation.
  *
  * Write it above `@Idempotent()`, which then runs first. So an answer that is repeated changes nothing, and is not counted.
  */

@@ -28,4 +28,9 @@ describe('a stream of events', () => {
     expect(parsed('data: a\n', 'event: b\n')).toEqual([]);
     expect(parsed('event: b\nid: 1\n\n')).toEqual([]);
   });
+
+  it('has positions without an event, after which it resumes', () => {
+    expect(parsed('retry: 2000\n\nid: 10\n\n')).toEqual([]);
+    expect(parsed('id: 10\n\n', 'data: a\n\n')).toEqual([{ type: 'message', data: 'a', lastEventId: '10' }]);
+  });
 });

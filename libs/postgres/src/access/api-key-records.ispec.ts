@@ -53,10 +53,10 @@ describe('keys that ended', () => {
     const session = { name: 'a'.repeat(64), apiKeyId: expired, createdAt: minutesAgo(30), expiresAt: minutesAgo(-5) };
     await new DashboardSessionRecords(store).open(session);
 
-    expect(await keys.prune(minutesAgo(10))).toBe(3);
+    expect(await keys.prune(minutesAgo(10), 100)).toBe(3);
     expect((await keys.list()).map(({ id }) => id).toSorted()).toEqual(kept.toSorted());
     expect(await store.query('select from dashboard_sessions')).toEqual([]);
-    expect(await keys.prune(minutesAgo(10))).toBe(0);
+    expect(await keys.prune(minutesAgo(10), 100)).toBe(0);
   });
 });
 

@@ -59,9 +59,6 @@ const HOLD_MARGIN_MS = 50;
 /** No process uses credentials any more that ended so long ago. */
 export const CREDENTIALS_FORGOTTEN_MS = CREDENTIALS_HOLD_MS + HOLD_MARGIN_MS;
 
-/** The most keys that one statement deletes, so that none holds locks for long. */
-const PRUNE_ROWS = 5_000;
-
 /** Resolves once every process has forgotten the credentials that it read before this call. */
 export async function untilKeysAreForgotten(): Promise<void> {
   await delay(CREDENTIALS_FORGOTTEN_MS);
@@ -214,17 +211,17 @@ export class ApiKeyRecords {
     );
   }
 
-  /** Deletes some keys that ended before that time, with their sessions. @returns the number of deleted keys */
-  async prune(before: Date): Promise<number> {
+  /** Deletes at most `limit` keys that ended before that time, with their sessions. @returns the number of deleted keys */
+  async prune(before: Date, limit: number): Promise<number> {
     const [row] = await this.store.query<{ count: number }>(
       `with pruned as (
          delete from api_keys where id in (
            select id from api_keys
            where (revoked_at is not null or expires_at is not null) and least(revoked_at, expires_at) < $1
-           order by least(revoked_at, expires_at) limit ${PRUNE_ROWS}
+           order by least(revoked_at, expires_at) limit $2
          ) returning 1
        ) select count(*)::int as count from pruned`,
-      [before],
+      [before, limit],
     );
     return row?.count ?? 0;
   }

@@ -157,8 +157,8 @@ describe('the audit log', () => {
     const orgId = anOrgId();
     await anEndpoint(store, orgId);
     const [entry] = await audit.list(orgId, { limit: 1 });
-    expect(await audit.prune(new Date(0))).toBe(0);
-    expect(await audit.prune(new Date(entry!.at.getTime() + 1))).toBeGreaterThan(0);
+    expect(await audit.prune(new Date(0), 1_000)).toBe(0);
+    expect(await audit.prune(new Date(entry!.at.getTime() + 1), 1_000)).toBeGreaterThan(0);
     expect(await audit.list(orgId, { limit: 1 })).toEqual([]);
   });
 });

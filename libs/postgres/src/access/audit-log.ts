@@ -62,9 +62,6 @@ export interface AuditPlace {
   readonly id: string;
 }
 
-/** The most rows that one statement deletes, so that none holds locks for long. */
-const PRUNE_ROWS = 5_000;
-
 /**
  * Appends an entry in the same transaction as the change.
  * @param id of the entry, if it must not be appended twice: a UUID
@@ -149,14 +146,14 @@ export class AuditLog {
     return rows.map((entry) => ({ ...entry, details: withoutTokens(entry.details) }));
   }
 
-  /** Deletes some entries from before that time, of all orgs. @returns the number of deleted entries */
-  async prune(before: Date): Promise<number> {
+  /** Deletes at most `limit` entries from before that time, of all orgs. @returns the number of deleted entries */
+  async prune(before: Date, limit: number): Promise<number> {
     const [row] = await this.store.query<{ count: number }>(
       `with pruned as (
-         delete from audit_log where id in (select id from audit_log where at < $1 order by at limit ${PRUNE_ROWS})
+         delete from audit_log where id in (select id from audit_log where at < $1 order by at limit $2)
          returning 1
        ) select count(*)::int as count from pruned`,
-      [before],
+      [before, limit],
     );
     return row?.count ?? 0;
   }

@@ -91,6 +91,33 @@ describe('the cursors of an org', () => {
     expect(await positions(orgA)).toEqual([['billing', 7]]);
   });
 
+  it('ask before they are created or moved back, and stay as they are if that is refused', async () => {
+    const orgId = anOrgId();
+    let asked = 0;
+    const refused = new Error('too many changes');
+    let logs = (): Promise<void> => Promise.reject(refused);
+    const asks = (seq: number, expected?: number | null) =>
+      cursors.move(
+        orgId,
+        { name: 'billing', seq: seq as Seq, expected: expected as Seq | null | undefined, at: AT, limit: 1 },
+        () => {
+          asked++;
+          return logs();
+        },
+      );
+    await expect(asks(5)).rejects.toBe(refused);
+    expect(await positions(orgId)).toEqual([]);
+    logs = () => Promise.resolve();
+    await asks(5);
+    logs = () => Promise.reject(refused);
+    await expect(asks(4, 5)).rejects.toBe(refused);
+    expect([asked, await positions(orgId)]).toEqual([3, [['billing', 5]]]);
+    // Nothing of this adds to the audit log.
+    for (const seq of [6, 7, 7, 3]) await asks(seq);
+    expect(await asks(2, 5)).toMatchObject({ kind: 'conflict' });
+    expect([asked, await positions(orgId)]).toEqual([3, [['billing', 7]]]);
+  });
+
   it('are in the audit log when they are created, moved back and deleted, but not with each move', async () => {
     const orgId = anOrgId();
     for (const seq of [1, 2, 3]) await move(orgId, seq);

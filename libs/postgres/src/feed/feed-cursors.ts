@@ -81,16 +81,21 @@ export class FeedCursors {
   /**
    * Moves the cursor, and creates it if it does not exist. The audit log gets an entry when a cursor is created or moved
    * back, but none for the many moves forward.
+   * @param logs called before the audit log gets an entry; if it fails, nothing changes, and this throws its error
    */
-  async move(orgId: OrgId, move: CursorMove): Promise<CursorMoved> {
+  async move(
+    orgId: OrgId,
+    move: CursorMove,
+    logs: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<CursorMoved> {
     return this.store.forOrg(orgId, async (runner) => {
       const found = await lock(runner, orgId, move.name);
-      if (found !== undefined) return this.#moveFound(runner, orgId, found, move);
+      if (found !== undefined) return this.#moveFound(runner, orgId, found, move, logs);
       // Without a row there is nothing to lock, and the count below must not change until the commit.
       await lockFor(runner, 'feedCursors', orgId);
       const created = await lock(runner, orgId, move.name);
-      if (created !== undefined) return this.#moveFound(runner, orgId, created, move);
-      return this.#create(runner, orgId, move);
+      if (created !== undefined) return this.#moveFound(runner, orgId, created, move, logs);
+      return this.#create(runner, orgId, move, logs);
     });
   }
 
@@ -116,12 +121,14 @@ export class FeedCursors {
     runner: QueryRunner,
     orgId: OrgId,
     { name, seq, expected, at, limit }: CursorMove,
+    logs: () => Promise<void>,
   ): Promise<CursorMoved> {
     if (expected !== undefined && expected !== null) return { kind: 'conflict', seq: null };
     const [{ count }] = (await runner.query('select count(*)::int as count from feed_cursors where org_id = $1', [
       orgId,
     ])) as [{ count: number }];
     if (count >= limit) return { kind: 'limit_reached' };
+    await logs();
     await runner.query(
       'insert into feed_cursors (org_id, name, seq, created_at, moved_at) values ($1, $2, $3, $4, $4)',
       [orgId, name, seq, at],
@@ -135,10 +142,12 @@ export class FeedCursors {
     orgId: OrgId,
     cursor: FeedCursor,
     { name, seq, expected, at }: CursorMove,
+    logs: () => Promise<void>,
   ): Promise<CursorMoved> {
     if (expected !== undefined && expected !== cursor.seq) return { kind: 'conflict', seq: cursor.seq };
     const isUnmoved = expected === undefined ? seq <= cursor.seq : seq === cursor.seq;
     if (isUnmoved) return { kind: 'set', cursor };
+    if (seq < cursor.seq) await logs();
     await runner.query('update feed_cursors set seq = $3, moved_at = $4 where org_id = $1 and name = $2', [
       orgId,
       name,

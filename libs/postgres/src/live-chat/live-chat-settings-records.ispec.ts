@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { DEFAULT_LIVE_CHAT_SETTINGS } from '#libs/domain';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { anOrgId } from '../../../../test/support/ids.js';
+import { AuditLog } from '../access/audit-log.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { LiveChatSettingsRecords } from './live-chat-settings-records.js';
@@ -62,6 +63,18 @@ it('writes waiting chats only if thresholds change', async () => {
   expect(await records.read(orgId)).toMatchObject({ staffAlerts: MAILED });
   await records.replace(orgId, { firstAlertSeconds, secondAlertSeconds: 700, staffAlerts: MAILED }, AT);
   expect((await chat()).waits).toBe(700);
+});
+
+it('adds to the audit log only if settings change', async () => {
+  const orgId = anOrgId();
+  const entries = async () => (await new AuditLog(store).list(orgId, { limit: 10 })).length;
+  const settings = { firstAlertSeconds: 30, secondAlertSeconds: 60, staffAlerts: MAILED };
+  for (let again = 0; again < 3; again++) await records.replace(orgId, settings, AT);
+  await records.replace(orgId, { ...settings, staffAlerts: null }, AT);
+  expect(await entries()).toBe(1);
+  await records.replace(orgId, { ...settings, staffAlerts: { ...MAILED, emails: [] } }, AT);
+  await records.replace(orgId, { ...settings, secondAlertSeconds: 61, staffAlerts: null }, AT);
+  expect(await entries()).toBe(3);
 });
 
 /** Resolves once so many requests wait for a lock. */

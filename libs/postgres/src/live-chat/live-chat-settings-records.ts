@@ -48,7 +48,8 @@ export class LiveChatSettingsRecords {
   }
 
   /**
-   * Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction.
+   * Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction. Settings that stay
+   * as they are get no entry in the audit log.
    * @returns the settings as they are now
    */
   async replace(orgId: OrgId, settings: NewLiveChatSettings, at: Date): Promise<LiveChatSettings> {
@@ -67,16 +68,20 @@ export class LiveChatSettingsRecords {
         thresholds,
       )) as unknown[];
       const staffAlerts = settings.staffAlerts ?? (await read(runner, orgId)).staffAlerts;
-      await runner.query(
-        `insert into live_chat_settings
+      const replaced = (await runner.query(
+        `insert into live_chat_settings as s
            (org_id, first_alert_seconds, second_alert_seconds, staff_alerts_enabled, staff_alert_emails, updated_at)
          values ($1, $2, $3, $4, $5, $6)
          on conflict (org_id) do update
          set first_alert_seconds = excluded.first_alert_seconds, second_alert_seconds = excluded.second_alert_seconds,
            staff_alerts_enabled = excluded.staff_alerts_enabled, staff_alert_emails = excluded.staff_alert_emails,
-           updated_at = excluded.updated_at`,
+           updated_at = excluded.updated_at
+         where (s.first_alert_seconds, s.second_alert_seconds, s.staff_alerts_enabled, s.staff_alert_emails)
+           <> (excluded.first_alert_seconds, excluded.second_alert_seconds, excluded.staff_alerts_enabled,
+             excluded.staff_alert_emails)
+         returning 1`,
         [...thresholds, staffAlerts.enabled, staffAlerts.emails, at],
-      );
+      )) as unknown[];
       if (changed.length > 0) {
         await runner.query(
           `update waiting_conversations
@@ -85,16 +90,18 @@ export class LiveChatSettingsRecords {
           thresholds,
         );
       }
-      await appendAudit(runner, this.actor, {
-        orgId,
-        action: 'live_chat_settings.changed',
-        target: orgId,
-        details: {
-          first_alert_seconds: settings.firstAlertSeconds,
-          second_alert_seconds: settings.secondAlertSeconds,
-          staff_alerts_enabled: staffAlerts.enabled,
-        },
-      });
+      if (replaced.length > 0) {
+        await appendAudit(runner, this.actor, {
+          orgId,
+          action: 'live_chat_settings.changed',
+          target: orgId,
+          details: {
+            first_alert_seconds: settings.firstAlertSeconds,
+            second_alert_seconds: settings.secondAlertSeconds,
+            staff_alerts_enabled: staffAlerts.enabled,
+          },
+        });
+      }
       return { ...settings, staffAlerts };
     });
   }

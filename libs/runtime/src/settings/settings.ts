@@ -341,7 +341,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     byDefault('10/s'),
     '<n>/s, such as 10/s',
     parseRate,
-    'new and changed endpoints, new secrets, API keys and subscriptions of agents per organization and process, burst 20 times that; service keys have no limit',
+    'changes of endpoints, secrets, API keys, live-chat settings, cursors and subscriptions of agents (contract 9), per organization and process, burst 20 times that; service keys have no limit',
   ),
   maxPendingIngestBytes: setting(
     'MAX_PENDING_INGEST',

@@ -88,3 +88,20 @@ it('organizations take turns, however many of their recoveries wait, and for how
   expect((await claimed(c, a, b)).id).toBe(a.ids[2]);
   expect((await claimed(c, b, a)).id).toBeUndefined();
 });
+
+it('those that ended before a time are deleted, so many at a time', async () => {
+  const records = new RecoveryRecords(store);
+  const requests = [];
+  for (let n = 0; n < 3; n++) {
+    const request = await aRequest();
+    await request.begin();
+    await request.fails('endpoint_inactive');
+    requests.push(request);
+  }
+  expect(await records.prune(new Date(0), 10)).toBe(0);
+  const before = new Date(Date.now() + 60_000);
+  let pruned = await records.prune(before, 2);
+  expect(pruned).toBe(2);
+  while (pruned === 2) pruned = await records.prune(before, 2);
+  expect(await Promise.all(requests.map(({ found }) => found()))).toEqual([undefined, undefined, undefined]);
+});

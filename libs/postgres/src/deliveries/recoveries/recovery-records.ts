@@ -48,8 +48,6 @@ export interface RecoveryStep {
 
 /** After this time without a sign of its worker, another process goes on with a recovery. */
 const LEASE = `interval '30 seconds'`;
-/** The most rows that one statement deletes. */
-const PRUNE_ROWS = 1_000;
 
 const COLUMNS = `id, org_id, endpoint_id, kinds, since_seq, since, until, through_seq, after_seq, matched, scheduled, status,
   error, created_at, ended_at`;
@@ -239,14 +237,17 @@ export class RecoveryRecords {
     });
   }
 
-  /** Deletes some recoveries of all orgs that ended before that time. */
-  async prune(before: Date): Promise<void> {
-    await this.store.query(
-      `delete from recoveries where id in (
-         select id from recoveries where ended_at < $1 order by ended_at limit ${PRUNE_ROWS}
-       )`,
-      [before],
+  /** Deletes at most `limit` recoveries of all orgs that ended before that time. @returns the number of deleted recoveries */
+  async prune(before: Date, limit: number): Promise<number> {
+    const [row] = await this.store.query<{ count: number }>(
+      `with pruned as (
+         delete from recoveries where id in (
+           select id from recoveries where ended_at < $1 order by ended_at limit $2
+         ) returning 1
+       ) select count(*)::int as count from pruned`,
+      [before, limit],
     );
+    return row?.count ?? 0;
   }
 
   async #change(orgId: OrgId, update: string, parameters: readonly unknown[]): Promise<boolean> {
