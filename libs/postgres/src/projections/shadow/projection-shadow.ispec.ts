@@ -21,6 +21,7 @@ import { compareProjections } from './projection-comparison.js';
 import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
 import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
+import { isPostgresAway } from '../../connection/postgres-away.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
 import { clearBacklogs } from '../../testing/clear-backlogs.js';
@@ -200,6 +201,18 @@ describe('a shadow of the projections', () => {
       await expect(taken).rejects.toThrow(ShadowSchemaError);
       expect(await served()).toEqual(before);
     });
+  });
+
+  it('lets the projectors go on if its process freezes while they wait, and is gone on with by the next one', async () => {
+    const orgId = anOrgId();
+    const taken = withShadow((shadow) => {
+      // It does nothing more until the projector has gone on.
+      return shadow.takePlace(['feed'], () => project(store, orgId, 2, 10), '1s');
+    });
+    const failure: unknown = await taken.catch((error: unknown) => error);
+    expect([failure, isPostgresAway(failure)]).toEqual([expect.any(Error), true]);
+    expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
+    expect(await withShadow((shadow) => Promise.resolve(shadow.goesOn))).toBe(true);
   });
 
   it('is there once: another one is refused meanwhile', async () => {

@@ -24,6 +24,8 @@ const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
 /** The longest time of the projectors' statements. */
 const PROJECTORS_TIMEOUT = '10s';
+/** If the command freezes for longer than this during the exchange, the projectors go on, and nothing is replaced. */
+const FROZEN_AFTER = '60s';
 /** The organizations whose older events one statement copies. */
 const ORGS_AT_ONCE = 500;
 
@@ -181,12 +183,14 @@ export class ProjectionShadow {
   async takePlace(
     projections: readonly ProjectionName[],
     catchUp: (positions: ProjectionPositions) => Promise<void>,
+    frozenAfter = FROZEN_AFTER,
   ): Promise<void> {
     // Once before anybody waits for the exchange.
     await this.served.transaction((runner) => lockShadow(runner, projections));
     await this.store.query(`analyze ${tablesOf(projections).join(', ')}`);
     await this.served.transaction(async (runner) => {
       await runner.query(`set local lock_timeout = '${PROJECTORS_TIMEOUT}'`);
+      await runner.query(`set local idle_in_transaction_session_timeout = '${frozenAfter}'`);
       // No migration ends from here on.
       await runner.query('lock table projection_offsets, migrations in share mode');
       if ((await schemaOf(runner)) !== this.schema) {
