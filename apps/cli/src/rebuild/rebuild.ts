@@ -161,6 +161,7 @@ class Rebuild {
   foreign = 0;
   readonly #folds: readonly ProjectionFold[];
   readonly #days: DayPartitions;
+  #threads: number | null;
 
   constructor(
     private readonly installation: Installation,
@@ -170,6 +171,7 @@ class Rebuild {
     private readonly progress: Progress,
   ) {
     const { connection, topics } = installation;
+    this.#threads = request.threads;
     this.#days = new DayPartitions(shadow.store);
     const topicOf = { feed: topics.log, deliveries: topics.deliveries };
     this.#folds = request.projections.map((name) => {
@@ -191,7 +193,7 @@ class Rebuild {
     };
     const here = foldHere(connection, this.shadow.tables, rules, onFolded);
     return (stretches) => {
-      const threads = threadsFor(stretches, this.request.threads);
+      const threads = threadsFor(stretches, this.#threads);
       if (threads === 1) return here(stretches);
       return foldOnThreads(threads, { config, databaseUrl, isShadow: true, rules }, onFolded)(stretches);
     };
@@ -252,6 +254,8 @@ class Rebuild {
   }
 
   async takePlace(): Promise<void> {
+    // The projectors wait for the last stretch, and a thread takes a second to start.
+    this.#threads = 1;
     await this.shadow.takePlace(this.request.projections, (positions) => this.#foldTo(positions));
   }
 

@@ -9,6 +9,7 @@ import {
   type SequenceGap,
 } from '#libs/domain';
 import { createLogger, DAY_MS } from '#libs/runtime';
+import { aDatabaseLogin } from '../../../../../test/support/database-login.js';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
@@ -44,10 +45,10 @@ afterAll(async () => {
 
 function withShadow<T>(
   act: (shadow: ProjectionShadow) => Promise<T>,
-  { work = 'all', startsOver = false } = {},
+  { work = 'all', startsOver = false, databaseUrl = url } = {},
 ): Promise<T> {
   const logger = createLogger('silent', 'test');
-  const options = { databaseUrl: url, applicationName: 'test', logger, topics: TOPICS, work, startsOver };
+  const options = { databaseUrl, applicationName: 'test', logger, topics: TOPICS, work, startsOver };
   return ProjectionShadow.with(store, options, act);
 }
 
@@ -213,6 +214,15 @@ describe('a shadow of the projections', () => {
     expect([failure, isPostgresAway(failure)]).toEqual([expect.any(Error), true]);
     expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
     expect(await withShadow((shadow) => Promise.resolve(shadow.goesOn))).toBe(true);
+  });
+
+  it('is not waited for if its account may open no more connections', async () => {
+    const login = await aDatabaseLogin(url, 'gapless_writer', 0);
+    try {
+      await expect(withShadow(nothing, { databaseUrl: login.url })).rejects.toThrow('too many connections');
+    } finally {
+      await login.drop();
+    }
   });
 
   it('is there once: another one is refused meanwhile', async () => {

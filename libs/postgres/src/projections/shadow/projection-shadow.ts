@@ -92,7 +92,7 @@ export class ProjectionShadow {
       const tables = new ShadowTables(options, !goesOn);
       const { store } = tables;
       try {
-        await store.open(() => undefined);
+        await store.openNow();
         if (!goesOn) {
           await keepProjectionsOnly(store);
           await beginWork(served, wanted);
