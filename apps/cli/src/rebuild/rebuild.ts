@@ -28,6 +28,8 @@ export interface RebuildRequest {
   readonly threads: number | null;
   /** The retention goes on while the rebuild runs. */
   readonly clock: Clock;
+  /** Once it is aborted, nothing more is folded or replaced. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RebuildReport {
@@ -112,6 +114,7 @@ async function rebuildPart(
     topics: { feed: topics.log, deliveries: topics.deliveries },
     work: workOf(installation, request, part),
     startsOver: request.startsOver,
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
   };
   return ProjectionShadow.with(part.store, options, async (shadow) => {
     const run = new Rebuild(installation, part, request, shadow, progress);
@@ -195,7 +198,8 @@ class Rebuild {
     return (stretches) => {
       const threads = threadsFor(stretches, this.#threads);
       if (threads === 1) return here(stretches);
-      return foldOnThreads(threads, { config, databaseUrl, isShadow: true, rules }, onFolded)(stretches);
+      const order = { config, databaseUrl, isShadow: true, rules };
+      return foldOnThreads(threads, order, onFolded, this.shadow.lost)(stretches);
     };
   }
 

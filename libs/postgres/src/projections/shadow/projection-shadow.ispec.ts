@@ -19,14 +19,16 @@ import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection, type FeedEvent } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
-import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
+import { ProjectionShadow, ShadowInUseError, ShadowSchemaError } from './projection-shadow.js';
 import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
-import { isPostgresAway } from '../../connection/postgres-away.js';
+import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { isPostgresAway, LockLostError } from '../../connection/postgres-away.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
 import { clearBacklogs } from '../../testing/clear-backlogs.js';
 import { anEndpoint } from '../../testing/an-endpoint.js';
+import { loseLock } from '../../testing/lose-lock.js';
 
 const TOPICS = { feed: 'log', deliveries: 'deliveries' };
 const CREATED_AT_MS = Math.floor(systemClock.now() / 1_000) * 1_000;
@@ -230,6 +232,31 @@ describe('a shadow of the projections', () => {
       await expect(withShadow(nothing)).rejects.toThrow('another process is rebuilding');
     });
     await withShadow(nothing);
+  });
+
+  it('gets nothing more once its lock is lost', async () => {
+    const ended = withShadow(async (shadow) => {
+      await loseLock(store, ADVISORY_LOCKS.shadow);
+      await eventually(() => {
+        expect(shadow.lost.aborted).toBe(true);
+      });
+      await expect(project(shadow.store, anOrgId(), 1, 11)).rejects.toThrow(LockLostError);
+      await shadow.takePlace(both, nothing);
+    });
+    await expect(ended).rejects.toThrow(LockLostError);
+    expect(await withShadow((shadow) => shadow.store.query('select from events'))).toEqual([]);
+  });
+
+  it('does not take the place of the served tables once another process works on it', async () => {
+    const served = () => store.query(`select to_regclass('events')::oid as oid`);
+    const before = await served();
+    const taken = withShadow(async (shadow) => {
+      // As one does that got the lock, because the connection of this one was lost.
+      await store.query(`update gapless_shadow.rebuild_work set run = 'another'`);
+      await shadow.takePlace(both, nothing);
+    });
+    await expect(taken).rejects.toThrow(ShadowInUseError);
+    expect(await served()).toEqual(before);
   });
 
   it('keeps the heads of organizations that the log no longer holds', async () => {
