@@ -7,8 +7,11 @@ export interface DatabaseLogin {
   drop(): Promise<void>;
 }
 
-/** @param ownerUrl of the database, as somebody who may make roles */
-export async function aDatabaseLogin(ownerUrl: string, role: string): Promise<DatabaseLogin> {
+/**
+ * @param ownerUrl of the database, as somebody who may make roles
+ * @param connections how many it may open; default: any number
+ */
+export async function aDatabaseLogin(ownerUrl: string, role: string, connections = -1): Promise<DatabaseLogin> {
   const url = new URL(ownerUrl);
   url.username = `test_${randomBytes(4).toString('hex')}`;
   url.password = randomBytes(12).toString('hex');
@@ -16,7 +19,8 @@ export async function aDatabaseLogin(ownerUrl: string, role: string): Promise<Da
   const server = new URL(ownerUrl);
   server.pathname = '/postgres';
   await asOwner(server.href, [
-    `create role ${name} login password ${escapeLiteral(url.password)} in role ${escapeIdentifier(role)}`,
+    `create role ${name} login connection limit ${connections} password ${escapeLiteral(url.password)}
+     in role ${escapeIdentifier(role)}`,
   ]);
   return { url: url.href, drop: () => asOwner(server.href, [`drop role ${name}`]) };
 }

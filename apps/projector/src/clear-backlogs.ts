@@ -27,7 +27,7 @@ export class ClearBacklogs extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    if (await this.#measure()) await this.backlogs.alone(() => this.#clear(signal));
+    if (await this.#measure()) await this.backlogs.alone((lost) => this.#clear([signal, lost]));
   }
 
   protected failed(error: unknown): void {
@@ -43,12 +43,12 @@ export class ClearBacklogs extends RegularWork {
   }
 
   /** Clears until nothing more can be done now. Rows that another transaction has locked are left to the next round. */
-  async #clear(signal: AbortSignal): Promise<void> {
+  async #clear(signals: readonly AbortSignal[]): Promise<void> {
     for (let isWorking = true; isWorking;) {
       isWorking = false;
       let startedAtMs = performance.now();
       for await (const { kind, endpointId, rows, isDone } of this.backlogs.chunks()) {
-        if (signal.aborted) return;
+        if (signals.some(({ aborted }) => aborted)) return;
         this.metrics.add('gapless_backlog_rows_total', { kind }, rows);
         if (isDone) this.logger.info({ kind, endpoint_id: endpointId }, 'projector.backlog_cleared');
         isWorking ||= rows > 0;

@@ -100,7 +100,7 @@ export function rebuildCommand(
           (installation) =>
             assigns
               ? assignPlaces(installation, request, progress)
-              : alone(installation.store, () => rebuild(installation, request, progress)),
+              : alone(installation.store, (signal) => rebuild(installation, { ...request, signal }, progress)),
           { placesAreChecked: !assigns, migrates: true, movesFeed: assigns },
         ),
       );

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, VERSION, type EventId, type OrgId, type Seq } from '#libs/domain';
 import { KafkaConnection, logRecord, partitionOf, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
-import type { Store } from '#libs/postgres';
+import { Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
+import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
@@ -11,6 +12,8 @@ import { makeTopics } from '../../../../test/support/topics.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import type { Installation } from '../installation.js';
+import { foldInThread } from './fold/fold-thread.js';
+import type { FromFoldThread } from './fold/fold-threads.js';
 import { rebuild, workOf } from './rebuild.js';
 
 const topics = topicNames(`t${randomBytes(4).toString('hex')}`, []);
@@ -175,8 +178,44 @@ describe('a rebuild', () => {
     expect(report.compared).toContainEqual({ table: 'events', rows, differing: 0 });
   });
 
+  it('folds what comes while it begins the exchange without other threads', async () => {
+    await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
+    const orgId = anOrgOf(0);
+    type Query = (this: Store, ...asked: Parameters<Store['query']>) => Promise<never[]>;
+    const { query } = Store.prototype as { readonly query: Query };
+    const spy = jest.spyOn(Store.prototype, 'query').mockImplementation(async function (this: Store, ...asked) {
+      if (asked[0].startsWith('analyze') && this.databaseUrl === store.databaseUrl) {
+        await append(0, 500, orgId);
+        await query.call(
+          store,
+          `update projection_offsets set next_offset = next_offset + 500 where projection = 'feed' and partition = 0`,
+        );
+      }
+      return query.call(this, ...asked);
+    });
+    try {
+      // A thread would fail: its code is not compiled here.
+      await rebuild(installation, { ...REQUEST, threads: 2 }, PROGRESS);
+    } finally {
+      spy.mockRestore();
+    }
+    expect(await seqsOf(orgId)).toEqual(oneTo(500));
+  });
+
   it('goes on with the work of its own version alone', () => {
     const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
     expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });
   });
+});
+
+it('a thread of a rebuild that may open no connection says so', async () => {
+  const login = await aDatabaseLogin(databases[0].url, 'gapless_writer', 0);
+  const sent: FromFoldThread[] = [];
+  const order = { config: installation.config, databaseUrl: login.url, isShadow: true, stretches: [] };
+  try {
+    await foldInThread({ ...order, rules: { projection: 'feed' } }, (message) => sent.push(message));
+  } finally {
+    await login.drop();
+  }
+  expect(sent).toEqual([{ kind: 'failed', reason: expect.stringContaining('too many connections') }]);
 });

@@ -28,6 +28,8 @@ export interface RebuildRequest {
   readonly threads: number | null;
   /** The retention goes on while the rebuild runs. */
   readonly clock: Clock;
+  /** Once it is aborted, nothing more is folded or replaced. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RebuildReport {
@@ -112,6 +114,7 @@ async function rebuildPart(
     topics: { feed: topics.log, deliveries: topics.deliveries },
     work: workOf(installation, request, part),
     startsOver: request.startsOver,
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
   };
   return ProjectionShadow.with(part.store, options, async (shadow) => {
     const run = new Rebuild(installation, part, request, shadow, progress);
@@ -161,6 +164,7 @@ class Rebuild {
   foreign = 0;
   readonly #folds: readonly ProjectionFold[];
   readonly #days: DayPartitions;
+  #threads: number | null;
 
   constructor(
     private readonly installation: Installation,
@@ -170,6 +174,7 @@ class Rebuild {
     private readonly progress: Progress,
   ) {
     const { connection, topics } = installation;
+    this.#threads = request.threads;
     this.#days = new DayPartitions(shadow.store);
     const topicOf = { feed: topics.log, deliveries: topics.deliveries };
     this.#folds = request.projections.map((name) => {
@@ -191,9 +196,10 @@ class Rebuild {
     };
     const here = foldHere(connection, this.shadow.tables, rules, onFolded);
     return (stretches) => {
-      const threads = threadsFor(stretches, this.request.threads);
+      const threads = threadsFor(stretches, this.#threads);
       if (threads === 1) return here(stretches);
-      return foldOnThreads(threads, { config, databaseUrl, isShadow: true, rules }, onFolded)(stretches);
+      const order = { config, databaseUrl, isShadow: true, rules };
+      return foldOnThreads(threads, order, onFolded, this.shadow.lost)(stretches);
     };
   }
 
@@ -252,6 +258,8 @@ class Rebuild {
   }
 
   async takePlace(): Promise<void> {
+    // The projectors wait for the last stretch, and a thread takes a second to start.
+    this.#threads = 1;
     await this.shadow.takePlace(this.request.projections, (positions) => this.#foldTo(positions));
   }
 

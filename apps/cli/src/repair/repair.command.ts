@@ -43,7 +43,7 @@ export function repairCommand(
       const progress = context.progress ?? terminalProgress();
       const plan = await withInstallation(environment, (installation) =>
         isApplied
-          ? alone(installation.store, () => planAndApply(installation, progress))
+          ? alone(installation.store, (lost) => planAndApply(installation, progress, lost))
           : planRepair(installation, progress),
       );
       const lines = flags.json === true ? [repairJson(plan, isApplied)] : repairLines(plan, isApplied);
@@ -67,7 +67,7 @@ export function repairCommand(
 }
 
 /** @returns the plan, which was executed @throws CliError when it cannot be */
-async function planAndApply(installation: Installation, progress: Progress): Promise<RepairPlan> {
+async function planAndApply(installation: Installation, progress: Progress, lost: AbortSignal): Promise<RepairPlan> {
   const plan = await planRepair(installation, progress);
   if (isSound(plan)) return plan;
   refuseRunning(plan.running);
@@ -78,6 +78,7 @@ async function planAndApply(installation: Installation, progress: Progress): Pro
       `${names} lost records that neither Postgres nor the checkpoint has, so seqs would repeat. Restore ${installation.topics.sequences} or a newer database`,
     );
   }
+  lost.throwIfAborted();
   await applyRepair(installation, plan);
   return plan;
 }

@@ -40,6 +40,15 @@ export class OtherDatabaseError extends Error {
   }
 }
 
+/** The connection that held a lock was lost. Another process may have taken it meanwhile, and begun the same work. */
+export class LockLostError extends Error {
+  override readonly name = 'LockLostError';
+
+  constructor(cause: unknown) {
+    super(`the connection that kept others from doing the same was lost: ${awayReason(cause)}`, { cause });
+  }
+}
+
 /** Something was asked before the store was opened, or after it was closed. */
 export class StoreNotOpenError extends Error {
   override readonly name = 'StoreNotOpenError';
@@ -81,7 +90,7 @@ export function commitError(error: unknown): unknown {
 export function isPostgresAway(error: unknown): boolean {
   if (!types.isNativeError(error)) return false;
   if (error instanceof FeedServerAwayError || error instanceof StoreNotOpenError) return true;
-  if (error instanceof OtherDatabaseError) return true;
+  if (error instanceof OtherDatabaseError || error instanceof LockLostError) return true;
   if (error instanceof CommitLostError || isQueryTimeout(error) || wasNotSent(error)) return true;
   const code = errorCode(error);
   if (AWAY.test(code) || AWAY_ERRORS.has(code)) return true;

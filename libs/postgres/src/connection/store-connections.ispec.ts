@@ -10,10 +10,11 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { aStore } from '../../../../test/support/store.js';
 import { aTcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { InstallationRows } from './installation-row.js';
-import { CommitLostError, isPostgresAway, OtherDatabaseError } from './postgres-away.js';
+import { CommitLostError, isPostgresAway, LockLostError, OtherDatabaseError } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
 import { aTestStore } from '../testing/a-test-store.js';
+import { loseLock } from '../testing/lose-lock.js';
 
 /** Of a query that nobody waits for any longer; the server goes on with it. */
 const QUERY_TIMEOUT_MS = 300;
@@ -347,6 +348,20 @@ describe('a server that ends connections that are idle', () => {
       return runner.query('select 1 as one') as Promise<unknown>;
     });
     expect(seen).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('a lock whose connection is lost', () => {
+  it('ends the work that it is held for, and is free', async () => {
+    const LOCK = 2;
+    const held = store.exclusively(LOCK, async (lost) => {
+      await loseLock(shared.store, LOCK);
+      await eventually(() => {
+        expect(lost.aborted).toBe(true);
+      });
+    });
+    await expect(held).rejects.toThrow(LockLostError);
+    expect(await store.exclusively(LOCK, () => Promise.resolve('free'))).toBe('free');
   });
 });
 

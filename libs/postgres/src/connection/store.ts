@@ -19,6 +19,7 @@ import {
   OtherDatabaseError,
   StoreNotOpenError,
 } from './postgres-away.js';
+import { whileHeld } from './locks/held-lock.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
 import { refuseUnfit } from './refuse-unfit.js';
 import { SQL_STATES, sqlStateOf } from './sql-states.js';
@@ -136,6 +137,8 @@ export interface StoreOptions {
   readonly replicas?: ReplicaOptions;
   /** An existing schema that precedes `public` in the search path, and is migrated instead of it. */
   readonly shadowSchema?: string;
+  /** Once it is aborted, the store begins nothing any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** How the feed is spread over databases. */
@@ -408,6 +411,7 @@ export class Store {
 
   /** Lends a connection, which does not return to the pool after it was lost or discarded. */
   async #onPooled<T>(pool: Pool, act: (client: PoolClient, discard: () => void) => Promise<T>): Promise<T> {
+    this.#options.signal?.throwIfAborted();
     const client = await pool.connect();
     let broken = false;
     const discard = () => {
@@ -506,6 +510,7 @@ export class Store {
     act: (runner: QueryRunner, discard: () => void) => Promise<T>,
   ): Promise<T> {
     if (!dataSource.isInitialized) throw new StoreNotOpenError();
+    this.#options.signal?.throwIfAborted();
     const runner = dataSource.createQueryRunner();
     let client: Client | undefined;
     const discard = () => {
@@ -524,15 +529,19 @@ export class Store {
     }
   }
 
-  /** Runs `act` while no other process holds the lock. @returns `null` when another process holds it */
-  async exclusively<T>(lock: number, act: () => Promise<T>): Promise<T | null> {
+  /**
+   * Runs `act` while no other process holds the lock.
+   * @param act gets a signal that aborts when the lock is lost, since another process may take it then
+   * @returns `null` when another process holds it @throws LockLostError if it was lost, once `act` has ended
+   */
+  async exclusively<T>(lock: number, act: (lost: AbortSignal) => Promise<T>): Promise<T | null> {
     return this.#onConnection(this.dataSource, async (runner, discard) => {
       const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
       if (row?.taken !== true) return null;
       try {
         // The lock ends with its connection, which is idle until the work is done.
         await runner.query('set idle_session_timeout = 0');
-        return await act();
+        return await whileHeld((await runner.connect()) as Client, act);
       } finally {
         await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
       }

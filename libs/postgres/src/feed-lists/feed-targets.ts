@@ -38,13 +38,14 @@ export class FeedTargets {
 
   /**
    * Prepares each database for its part of the feed, and runs `act` while no other move uses them.
+   * @param act gets a signal that aborts when another one may
    * @throws FeedTargetError if one of them cannot be used
    */
-  async with<T>(next: NextList, act: () => Promise<T>): Promise<T> {
-    return this.#locked([...this.target.feed.all], async () => {
+  async with<T>(next: NextList, act: (lost: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#locked([...this.target.feed.all], [], async (lost) => {
       for (const server of this.target.feed.all) await this.#prepare(server, next);
       this.target.feed.isList(next.id);
-      return act();
+      return act(lost);
     });
   }
 
@@ -73,12 +74,16 @@ export class FeedTargets {
     }
   }
 
-  async #locked<T>([server, ...more]: FeedServer[], act: () => Promise<T>): Promise<T> {
-    if (server === undefined) return act();
+  async #locked<T>(
+    [server, ...more]: FeedServer[],
+    held: AbortSignal[],
+    act: (lost: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    if (server === undefined) return act(AbortSignal.any(held));
     // The command holds the lock of the main database.
-    if (server.store === this.target) return this.#locked(more, act);
-    const done = await server.store.exclusively(ADVISORY_LOCKS.feedMove, async () => ({
-      result: await this.#locked(more, act),
+    if (server.store === this.target) return this.#locked(more, held, act);
+    const done = await server.store.exclusively(ADVISORY_LOCKS.feedMove, async (lost) => ({
+      result: await this.#locked(more, [...held, lost], act),
     }));
     if (done === null) {
       throw new FeedTargetError(

@@ -37,8 +37,11 @@ export class Backlogs {
     return row ?? { settle: 0, remove: 0 };
   }
 
-  /** Runs `act`, in one process at a time. @returns `null` when another process is running it */
-  async alone<T>(act: () => Promise<T>): Promise<T | null> {
+  /**
+   * Runs `act`, in one process at a time.
+   * @param act gets a signal that aborts when another process may begin @returns `null` when another process is running it
+   */
+  async alone<T>(act: (lost: AbortSignal) => Promise<T>): Promise<T | null> {
     return this.store.exclusively(ADVISORY_LOCKS.backlogs, act);
   }
 

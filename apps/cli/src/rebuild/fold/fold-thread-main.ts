@@ -1,33 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { OperatorError } from '#libs/domain';
-import { ShadowTables, Store } from '#libs/postgres';
-import { connectKafka } from '../../installation.js';
-import { explainedFailure } from '../../with-store.js';
-import { feedTables, foldHere, type FoldTables } from './fold-stretches.js';
-import type { FoldOrder, FromFoldThread } from './fold-threads.js';
-import { foldStoreOptions } from './fold-store-options.js';
+import { foldInThread } from './fold-thread.js';
+import type { FoldOrder } from './fold-threads.js';
 
-const { config, databaseUrl, isShadow, rules, stretches } = workerData as FoldOrder;
-
-function send(message: FromFoldThread): void {
+await foldInThread(workerData as FoldOrder, (message) => {
   parentPort?.postMessage(message);
-}
-
-const options = foldStoreOptions(databaseUrl);
-const tables: FoldTables = isShadow
-  ? new ShadowTables(options)
-  : feedTables(new Store({ ...options, migratesWhenOpened: false }));
-try {
-  await tables.store.open(() => undefined);
-  const fold = foldHere(connectKafka(config), tables, rules, (records, foreign) => {
-    send({ kind: 'folded', records, foreign });
-  });
-  send({ kind: 'ended', ends: await fold(stretches) });
-} catch (error) {
-  const explained = explainedFailure(error, options.queryTimeoutMs);
-  // Anything else is a defect, and the thread ends with its stack.
-  if (!(explained instanceof OperatorError)) throw error;
-  send({ kind: 'failed', reason: explained.message });
-} finally {
-  await tables.store.close();
-}
+});

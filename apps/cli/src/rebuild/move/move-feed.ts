@@ -104,7 +104,7 @@ export async function moveFeed(
   if (namesOf(store) === namesOf(target)) return undefined;
   try {
     await target.openNow();
-    return await alone(store, () => new FeedMoving(installation, target, request, progress).run());
+    return await alone(store, (lost) => new FeedMoving(installation, target, request, progress).run(lost));
   } catch (error) {
     if (error instanceof OperatorError || !isPostgresAway(error)) throw error;
     throw new CliError(
@@ -137,12 +137,18 @@ class FeedMoving {
     });
   }
 
-  async run(): Promise<MoveReport> {
+  /** @param lost aborts when another command may begin */
+  async run(lost: AbortSignal): Promise<MoveReport> {
     const { store } = this.installation;
     const targets = new FeedTargets(store, this.target);
     await targets.open();
     const next = await this.#lists.begin(this.request.urls, this.request.cipher);
-    return targets.with(next, async () => {
+    return targets.with(next, async (targetsLost) => {
+      const eitherLost = AbortSignal.any([lost, targetsLost]);
+      eitherLost.throwIfAborted();
+      eitherLost.addEventListener('abort', () => {
+        this.#ending.abort(eitherLost.reason);
+      });
       const left = store.feed.all.map(({ name }) => name);
       const failed = Promise.race([this.#follow(), this.#announce(next.id)]);
       const working = this.#move(next.id);
@@ -209,6 +215,7 @@ class FeedMoving {
         const orgs: readonly ServedHead[] = await this.#copy.headsAfter(served, after);
         after = orgs.at(-1)?.orgId ?? null;
         if (after === null) break;
+        this.#ending.signal.throwIfAborted();
         const heads = await this.#served();
         while (lacking(heads, await this.#reached()) > 0) await this.#rest(50);
         await this.#compare(served, orgs);

@@ -9,6 +9,7 @@ import {
   type SequenceGap,
 } from '#libs/domain';
 import { createLogger, DAY_MS } from '#libs/runtime';
+import { aDatabaseLogin } from '../../../../../test/support/database-login.js';
 import { anEndpointId } from '../../../../../test/support/due-attempts.js';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
@@ -18,13 +19,16 @@ import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection, type FeedEvent } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
-import { ProjectionShadow, ShadowSchemaError } from './projection-shadow.js';
+import { ProjectionShadow, ShadowInUseError, ShadowSchemaError } from './projection-shadow.js';
 import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
+import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { isPostgresAway, LockLostError } from '../../connection/postgres-away.js';
 import type { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
 import { clearBacklogs } from '../../testing/clear-backlogs.js';
 import { anEndpoint } from '../../testing/an-endpoint.js';
+import { loseLock } from '../../testing/lose-lock.js';
 
 const TOPICS = { feed: 'log', deliveries: 'deliveries' };
 const CREATED_AT_MS = Math.floor(systemClock.now() / 1_000) * 1_000;
@@ -43,10 +47,10 @@ afterAll(async () => {
 
 function withShadow<T>(
   act: (shadow: ProjectionShadow) => Promise<T>,
-  { work = 'all', startsOver = false } = {},
+  { work = 'all', startsOver = false, databaseUrl = url } = {},
 ): Promise<T> {
   const logger = createLogger('silent', 'test');
-  const options = { databaseUrl: url, applicationName: 'test', logger, topics: TOPICS, work, startsOver };
+  const options = { databaseUrl, applicationName: 'test', logger, topics: TOPICS, work, startsOver };
   return ProjectionShadow.with(store, options, act);
 }
 
@@ -202,11 +206,57 @@ describe('a shadow of the projections', () => {
     });
   });
 
+  it('lets the projectors go on if its process freezes while they wait, and is gone on with by the next one', async () => {
+    const orgId = anOrgId();
+    const taken = withShadow((shadow) => {
+      // It does nothing more until the projector has gone on.
+      return shadow.takePlace(['feed'], () => project(store, orgId, 2, 10), '1s');
+    });
+    const failure: unknown = await taken.catch((error: unknown) => error);
+    expect([failure, isPostgresAway(failure)]).toEqual([expect.any(Error), true]);
+    expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
+    expect(await withShadow((shadow) => Promise.resolve(shadow.goesOn))).toBe(true);
+  });
+
+  it('is not waited for if its account may open no more connections', async () => {
+    const login = await aDatabaseLogin(url, 'gapless_writer', 0);
+    try {
+      await expect(withShadow(nothing, { databaseUrl: login.url })).rejects.toThrow('too many connections');
+    } finally {
+      await login.drop();
+    }
+  });
+
   it('is there once: another one is refused meanwhile', async () => {
     await withShadow(async () => {
       await expect(withShadow(nothing)).rejects.toThrow('another process is rebuilding');
     });
     await withShadow(nothing);
+  });
+
+  it('gets nothing more once its lock is lost', async () => {
+    const ended = withShadow(async (shadow) => {
+      await loseLock(store, ADVISORY_LOCKS.shadow);
+      await eventually(() => {
+        expect(shadow.lost.aborted).toBe(true);
+      });
+      await expect(project(shadow.store, anOrgId(), 1, 11)).rejects.toThrow(LockLostError);
+      await shadow.takePlace(both, nothing);
+    });
+    await expect(ended).rejects.toThrow(LockLostError);
+    expect(await withShadow((shadow) => shadow.store.query('select from events'))).toEqual([]);
+  });
+
+  it('does not take the place of the served tables once another process works on it', async () => {
+    const served = () => store.query(`select to_regclass('events')::oid as oid`);
+    const before = await served();
+    const taken = withShadow(async (shadow) => {
+      // As one does that got the lock, because the connection of this one was lost.
+      await store.query(`update gapless_shadow.rebuild_work set run = 'another'`);
+      await shadow.takePlace(both, nothing);
+    });
+    await expect(taken).rejects.toThrow(ShadowInUseError);
+    expect(await served()).toEqual(before);
   });
 
   it('keeps the heads of organizations that the log no longer holds', async () => {

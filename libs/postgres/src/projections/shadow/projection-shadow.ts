@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import { OperatorError, type Anchor, type OrgId, type Position } from '#libs/domain';
@@ -24,6 +25,8 @@ const LOCK_ATTEMPTS = 20;
 const LOCK_PAUSE_MS = 200;
 /** The longest time of the projectors' statements. */
 const PROJECTORS_TIMEOUT = '10s';
+/** If the command freezes for longer than this during the exchange, the projectors go on, and nothing is replaced. */
+const FROZEN_AFTER = '60s';
 /** The organizations whose older events one statement copies. */
 const ORGS_AT_ONCE = 500;
 
@@ -63,6 +66,10 @@ export class ProjectionShadow {
     private readonly schema: string,
     /** Whether an earlier process was interrupted while it folded. */
     readonly goesOn: boolean,
+    /** Names this process in the row of the work. */
+    private readonly run: string,
+    /** Aborts when another process may make or fold into the shadow. */
+    readonly lost: AbortSignal,
   ) {}
 
   get store(): Store {
@@ -72,30 +79,31 @@ export class ProjectionShadow {
   /**
    * Runs `act` with a shadow, and removes the rest of it. If `act` fails, or the process dies, the shadow stays, and the next
    * call for the same work goes on with it. Otherwise it is empty.
-   * @throws ShadowInUseError, ShadowSchemaError
+   * @throws ShadowInUseError, ShadowSchemaError, LockLostError
    */
   static async with<T>(
     served: Store,
-    { topics, work, startsOver, ...options }: ShadowOptions,
+    { topics, work, startsOver, signal, ...options }: ShadowOptions,
     act: (shadow: ProjectionShadow) => Promise<T>,
   ): Promise<T> {
-    const done = await served.exclusively(ADVISORY_LOCKS.shadow, async () => {
+    const done = await served.exclusively(ADVISORY_LOCKS.shadow, async (unlocked) => {
+      const lost = AbortSignal.any([unlocked, ...(signal === undefined ? [] : [signal])]);
+      const run = randomUUID();
       const schema = await knownSchema(served);
       const wanted = `${work} ${schema}`;
-      const goesOn = !startsOver && (await workOf(served)) === wanted;
+      const goesOn = !startsOver && (await served.transaction(workOf))?.work === wanted;
       if (!goesOn) {
         await dropSchemas(served);
         await served.query(`create schema ${SHADOW}`);
       }
-      const tables = new ShadowTables(options, !goesOn);
+      const tables = new ShadowTables({ ...options, signal: lost }, !goesOn);
       const { store } = tables;
       try {
-        await store.open(() => undefined);
-        if (!goesOn) {
-          await keepProjectionsOnly(store);
-          await beginWork(served, wanted);
-        }
-        const result = await act(new ProjectionShadow(served, tables, topics, schema, goesOn));
+        await store.openNow();
+        if (!goesOn) await keepProjectionsOnly(store);
+        await beginWork(served, wanted, run);
+        const result = await act(new ProjectionShadow(served, tables, topics, schema, goesOn, run, lost));
+        lost.throwIfAborted();
         await store.close();
         await dropSchemas(served);
         return { result };
@@ -176,17 +184,23 @@ export class ProjectionShadow {
    * Replaces the served tables and their projections' offsets, in one transaction. Projectors wait from the call of
    * `catchUp` on, readers only during the exchange.
    * @param catchUp brings the shadow at least to these positions, which do not move meanwhile
-   * @throws TablesInUseError, ShadowSchemaError
+   * @throws TablesInUseError, ShadowInUseError, ShadowSchemaError
    */
   async takePlace(
     projections: readonly ProjectionName[],
     catchUp: (positions: ProjectionPositions) => Promise<void>,
+    frozenAfter = FROZEN_AFTER,
   ): Promise<void> {
     // Once before anybody waits for the exchange.
     await this.served.transaction((runner) => lockShadow(runner, projections));
     await this.store.query(`analyze ${tablesOf(projections).join(', ')}`);
     await this.served.transaction(async (runner) => {
       await runner.query(`set local lock_timeout = '${PROJECTORS_TIMEOUT}'`);
+      await runner.query(`set local idle_in_transaction_session_timeout = '${frozenAfter}'`);
+      // Nobody removes the row, nor the shadow, from here on.
+      if ((await workOf(runner))?.run !== this.run) {
+        throw new ShadowInUseError('Another process has begun to rebuild. This one has replaced nothing.');
+      }
       // No migration ends from here on.
       await runner.query('lock table projection_offsets, migrations in share mode');
       if ((await schemaOf(runner)) !== this.schema) {
@@ -241,21 +255,28 @@ async function knownSchema(served: Store): Promise<string> {
   );
 }
 
-/** Returns the work of a shadow that was begun and not ended; `undefined` without one. */
-async function workOf(served: Store): Promise<string | undefined> {
-  const [found] = await served.query<{ is_there: boolean }>(
-    `select to_regclass('${SHADOW}.rebuild_work') is not null as is_there`,
-  );
-  if (found?.is_there !== true) return undefined;
-  const [row] = await served.query<{ work: string }>(`select work from ${SHADOW}.rebuild_work`);
-  return row?.work;
+/** What a shadow is made for. One without it was killed while it was made. */
+interface ShadowWork {
+  readonly work: string;
+  /** The process that works on it. Missing in a shadow of an earlier version. */
+  readonly run?: string;
 }
 
-/** A shadow without its work is one that was killed while it was made. */
-async function beginWork(served: Store, work: string): Promise<void> {
+/** Returns the work of a shadow that was begun and not ended; `undefined` without one. */
+async function workOf(runner: Pick<QueryRunner, 'query'>): Promise<ShadowWork | undefined> {
+  const [found] = (await runner.query(`select to_regclass('${SHADOW}.rebuild_work') is not null as is_there`)) as {
+    is_there: boolean;
+  }[];
+  if (found?.is_there !== true) return undefined;
+  const [row] = (await runner.query(`select * from ${SHADOW}.rebuild_work`)) as ShadowWork[];
+  return row;
+}
+
+async function beginWork(served: Store, work: string, run: string): Promise<void> {
   await served.transaction(async (runner) => {
-    await runner.query(`create table ${SHADOW}.rebuild_endpoints (endpoint_id text primary key)`);
-    await runner.query(`create table ${SHADOW}.rebuild_work as select $1::text as work`, [work]);
+    await runner.query(`create table if not exists ${SHADOW}.rebuild_endpoints (endpoint_id text primary key)`);
+    await runner.query(`drop table if exists ${SHADOW}.rebuild_work`);
+    await runner.query(`create table ${SHADOW}.rebuild_work as select $1::text as work, $2::text as run`, [work, run]);
   });
 }
 
