@@ -19,6 +19,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { makeTopics } from '../../../../test/support/topics.js';
+import { writeInTransaction } from '../../../../test/support/write-in-transaction.js';
 import { Differences } from './difference.js';
 import type { Scope } from './scope.js';
 import { verifyFeed } from './verify-feed.js';
@@ -65,31 +66,33 @@ afterEach(async () => {
   await database.drop();
 });
 
+interface Appended {
+  readonly envelope?: Buffer;
+  readonly atMs?: number;
+  readonly isPutBack?: boolean;
+}
+
+function recordOf(orgId: OrgId, seq: number, { envelope = SMALL, isPutBack = false }: Appended = {}) {
+  return logRecord(
+    {
+      orgId,
+      seq: seq as Seq,
+      id: `evt_${String(seq).padStart(26, '0')}` as EventId,
+      event: 'ticket.created',
+      widgetId: null,
+      targetEndpoint: null,
+      traceparent: null,
+      envelope,
+    },
+    { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now(), isPutBack },
+  );
+}
+
 /** Appends events of an org to a partition of the log, one after the other. */
-async function append(
-  partition: number,
-  orgId: OrgId,
-  seqs: readonly number[],
-  {
-    envelope = SMALL,
-    atMs = systemClock.now(),
-    isPutBack = false,
-  }: { readonly envelope?: Buffer; readonly atMs?: number; readonly isPutBack?: boolean } = {},
-) {
+async function append(partition: number, orgId: OrgId, seqs: readonly number[], appended: Appended = {}) {
+  const { atMs = systemClock.now() } = appended;
   for (const seq of seqs) {
-    const { value, headers } = logRecord(
-      {
-        orgId,
-        seq: seq as Seq,
-        id: `evt_${String(seq).padStart(26, '0')}` as EventId,
-        event: 'ticket.created',
-        widgetId: null,
-        targetEndpoint: null,
-        traceparent: null,
-        envelope,
-      },
-      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now(), isPutBack },
-    );
+    const { value, headers } = recordOf(orgId, seq, appended);
     const timestamp = String(atMs);
     await producer.send({
       topic: topics.log,
@@ -250,6 +253,20 @@ describe('a log that ends before the place of the feed', () => {
     await removeBefore(8);
     await store.query('truncate events');
     expect((await verified()).differences).toEqual([]);
+  });
+});
+
+describe('a log that ends with the marker of a transaction', () => {
+  const orgId = anOrgId();
+
+  it('has nothing that the feed lacks until a record follows', async () => {
+    await append(0, orgId, [1, 2]);
+    await writeInTransaction(connection, { topic: topics.log, partition: 0 }, [recordOf(orgId, 3)]);
+    await project();
+    expect((await verified()).differences).toEqual([]);
+    await append(0, orgId, [4]);
+    const behind = expect.objectContaining({ kind: 'behind', projection: 'feed' });
+    expect((await verified()).differences).toEqual([behind]);
   });
 });
 

@@ -48,15 +48,11 @@ export async function verifyFeed(
   differences: Differences,
   progress: Progress,
 ): Promise<FeedVerdict> {
-  const { connection, topics, store } = installation;
+  const { connection, topics } = installation;
   const positions = new LogPositions(connection);
   const bounds = await positions.bounds(topics.log);
-  const projected = await awaitProjection(store, 'feed', topics.log, bounds, scope.patienceMs);
-  for (const [partition, { begin, end }] of bounds) {
-    const at = projected.get(partition) ?? 0;
-    if (begin === end || at >= end) continue;
-    differences.add({ kind: 'behind', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
-  }
+  const awaited = { projection: 'feed', topic: topics.log, bounds };
+  const projected = await awaitProjection(installation, awaited, scope.patienceMs, differences);
   // Read after the places of the feed: a log that lost nothing does not end before them.
   for (const [partition, { end }] of await positions.bounds(topics.log)) {
     const at = projected.get(partition) ?? 0;
