@@ -3,6 +3,7 @@ import type { Producer } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SEQ_NONE, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
 import {
+  InstallationTopic,
   KafkaConnection,
   LogPositions,
   logRecord,
@@ -267,6 +268,24 @@ describe('a log that ends with the marker of a transaction', () => {
     await append(0, orgId, [4]);
     const behind = expect.objectContaining({ kind: 'behind', projection: 'feed' });
     expect((await verified()).differences).toEqual([behind]);
+  });
+});
+
+describe('a new log whose begin a repair has noted as lost', () => {
+  it('begins with any event of each org, and has gaps after that', async () => {
+    const [org, other] = [anOrgId(), anOrgId()];
+    await makeTopics(connection, [
+      { topic: topics.installation, partitions: 1, retentionMs: -1, compacted: true, appendTime: false },
+    ]);
+    await new InstallationTopic(connection, topics.installation).noteLostBegins([`${topics.log}/0`]);
+    await append(0, org, [501, 503]);
+    await append(1, other, [501]);
+    await project();
+    const gap = { kind: 'gap', org_id: org, expected: 502, seq: 503, place: `${topics.log}/0/1` };
+    const ofOther = { kind: 'gap', org_id: other, expected: 1, seq: 501, place: `${topics.log}/1/0` };
+    const { differences } = await verified();
+    expect(differences).toHaveLength(2);
+    expect(differences).toEqual(expect.arrayContaining([gap, ofOther]));
   });
 });
 
