@@ -268,6 +268,32 @@ it('puts back more events than it reads at once, with their bytes and seqs, and 
   await untilQueued('cnv_1');
 }, 120_000);
 
+it('makes a log that verify accepts when only the head of an organization is left, and all of Kafka is lost', async () => {
+  await emit(2);
+  await untilFed(2);
+  await app.stop();
+  // As retention would.
+  await withStore((store) => store.query('delete from events where org_id = $1', [orgId]));
+  await connection.withAdmin(async (admin) => {
+    const prefix = `${gapless.environment['TOPIC_PREFIX']!}.`;
+    const ours = async () => (await admin.listTopics()).filter((name) => name.startsWith(prefix));
+    await admin.deleteTopics({ topics: await ours() });
+    await eventually(async () => {
+      expect(await ours()).toEqual([]);
+    }, PATIENCE);
+  });
+  const adopted = await runCommand(repairCommand, gapless.environment, ['adopt', '--apply']);
+  expect([adopted.failure, adopted.lines.at(-1)]).toEqual([null, 'Done. Run repair next.']);
+  await expectApplied();
+  await start();
+  await emit(1);
+  await eventually(async () => {
+    expect((await api.feed()).map(({ seq }) => seq)).toEqual([3]);
+  }, PATIENCE);
+  const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
+  expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
+}, 120_000);
+
 it.each([
   { read: 3, lost: ['inbox', 'log'] },
   { read: 0, lost: ['inbox', 'log', 'sequences'] },

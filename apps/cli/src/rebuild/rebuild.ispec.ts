@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, VERSION, type EventId, type OrgId, type Seq } from '#libs/domain';
-import { KafkaConnection, logRecord, partitionOf, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
-import { Store } from '#libs/postgres';
+import {
+  KafkaConnection,
+  LogPositions,
+  logRecord,
+  partitionOf,
+  PartitionWriter,
+  readPartitions,
+  topicNames,
+} from '#libs/kafka-log';
+import { ProjectionShadow, Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
 import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -11,11 +19,15 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { makeTopics } from '../../../../test/support/topics.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
+import { writeInTransaction } from '../../../../test/support/write-in-transaction.js';
 import type { Installation } from '../installation.js';
+import { feedTables, foldHere } from './fold/fold-stretches.js';
 import { foldInThread } from './fold/fold-thread.js';
 import type { FromFoldThread } from './fold/fold-threads.js';
+import { FeedFollower } from './move/feed-follower.js';
 import { rebuild, workOf } from './rebuild.js';
 
+const TOPIC = { partitions: 2, retentionMs: -1, compacted: false, appendTime: false };
 const topics = topicNames(`t${randomBytes(4).toString('hex')}`, []);
 const PROGRESS = { begin: () => undefined, advance: () => undefined, end: () => undefined };
 const REQUEST = {
@@ -42,10 +54,9 @@ beforeAll(async () => {
     partitions: 2,
   });
   writer = new PartitionWriter(connection);
-  const plan = { partitions: 2, retentionMs: -1, compacted: false, appendTime: false };
   await makeTopics(
     connection,
-    [topics.log, topics.deliveries].map((topic) => ({ topic, ...plan })),
+    [topics.log, topics.deliveries].map((topic) => ({ topic, ...TOPIC })),
   );
   databases = await Promise.all([createTestDatabase(migrateTestDatabase), createTestDatabase(migrateTestDatabase)]);
   const databaseUrls = databases.map(({ url }) => url);
@@ -63,15 +74,18 @@ beforeAll(async () => {
   await eventually(() => readPartitions(connection, [{ topic: topics.log, partition: 0, from: 0 }], () => undefined));
 });
 
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 afterAll(async () => {
   await writer.close();
   await store.close();
   await Promise.all(databases.map((database) => database.drop()));
 });
 
-/** Appends events of an org to a partition of the log. */
-async function append(partition: number, count: number, orgId = anOrgId()): Promise<void> {
-  const records = oneTo(count).map((seq) =>
+function recordsOf(orgId: OrgId, seqs: readonly number[]) {
+  return seqs.map((seq) =>
     logRecord(
       {
         orgId,
@@ -86,7 +100,11 @@ async function append(partition: number, count: number, orgId = anOrgId()): Prom
       { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now() },
     ),
   );
-  await writer.write(topics.log, partition, records);
+}
+
+/** Appends events of an org to a partition of the log. */
+async function append(partition: number, count: number, orgId = anOrgId()): Promise<void> {
+  await writer.write(topics.log, partition, recordsOf(orgId, oneTo(count)));
 }
 
 async function noteServed(from: Store, projection: string, topic: string, partition: number, next: number) {
@@ -202,6 +220,19 @@ describe('a rebuild', () => {
     expect(await seqsOf(orgId)).toEqual(oneTo(500));
   });
 
+  it('goes on after the marker of a transaction', async () => {
+    const orgId = anOrgOf(0);
+    await append(0, 3, orgId);
+    await writeInTransaction(connection, { topic: topics.log, partition: 0 }, recordsOf(orgId, [4]));
+    jest.spyOn(ProjectionShadow.prototype, 'takePlace').mockRejectedValueOnce(new Error('interrupted'));
+    const request = { ...REQUEST, fromEmpty: true };
+    await expect(rebuild(installation, request, PROGRESS)).rejects.toThrow('interrupted');
+    await writer.write(topics.log, 0, recordsOf(orgId, [5, 6]));
+    const { foldedBefore } = await rebuild(installation, request, PROGRESS);
+    expect(foldedBefore).toBeGreaterThan(0);
+    expect(await seqsOf(orgId)).toEqual(oneTo(6));
+  });
+
   it('goes on with the work of its own version alone', () => {
     const part = { store, databaseUrl: databases[0].url, projections: REQUEST.projections, isOwn: () => true };
     expect(JSON.parse(workOf(installation, REQUEST, part))).toMatchObject({ version: VERSION, places: [0, 1] });
@@ -218,4 +249,79 @@ it('a thread of a rebuild that may open no connection says so', async () => {
     await login.drop();
   }
   expect(sent).toEqual([{ kind: 'failed', reason: expect.stringContaining('too many connections') }]);
+});
+
+describe('a fold', () => {
+  let topic: string;
+  let orgId: OrgId;
+
+  beforeEach(async () => {
+    topic = `t${randomBytes(4).toString('hex')}`;
+    orgId = anOrgId();
+    await makeTopics(connection, [{ topic, ...TOPIC }]);
+  });
+
+  const write = (seqs: readonly number[]) => writer.write(topic, 0, recordsOf(orgId, seqs));
+
+  const transact = (seqs: readonly number[], end: 'commit' | 'abort') =>
+    writeInTransaction(connection, { topic, partition: 0, end }, recordsOf(orgId, seqs));
+
+  /** Returns a function that folds partition 0, from an offset to before another one, or to the end. */
+  function aFold() {
+    const fold = foldHere(connection, feedTables(store), { projection: 'feed' }, () => undefined);
+    return async (from: number, to?: number) => {
+      const bounds = await new LogPositions(connection).bounds(topic);
+      const end = to ?? bounds.get(0)!.end;
+      await fold([{ topic, partition: 0, from, to: end }]);
+      return end;
+    };
+  }
+
+  it('goes on after markers of transactions and aborted records, whether it has read them or another fold has', async () => {
+    const fold = aFold();
+    await write([1, 2]);
+    await transact([3], 'commit');
+    await fold(0, 3);
+    await write([4]);
+    await transact([5], 'commit');
+    const end = await fold(3);
+    await transact([6], 'abort');
+    await write([6]);
+    await aFold()(end);
+    expect(await seqsOf(orgId)).toEqual(oneTo(6));
+  });
+
+  it('fails where records are missing, or are left out', async () => {
+    const fold = aFold();
+    await write(oneTo(4));
+    await fold(0, 2);
+    await expect(aFold()(3)).rejects.toThrow(`${topic}/0 has lost the records from 2 to 2`);
+    await connection.withAdmin(async (admin) => {
+      await admin.fetchTopicOffsets(topic);
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '3' }] });
+    });
+    for (const each of [fold, aFold()]) {
+      await expect(each(2)).rejects.toThrow(`${topic}/0 has lost the records from 2 to 2`);
+    }
+    expect(await seqsOf(orgId)).toEqual([1, 2]);
+  });
+
+  it('follows the log past markers of transactions while the feed moves', async () => {
+    const follower = new FeedFollower(connection, installation.config, topic, store, 1, () => undefined);
+    const failure = follower.start(new Map([[0, 0]]));
+    const follow = async () => {
+      for (const seq of [1, 3, 5]) {
+        await write([seq]);
+        await transact([seq + 1], 'commit');
+        await eventually(async () => {
+          expect(await seqsOf(orgId)).toEqual(oneTo(seq + 1));
+        });
+      }
+    };
+    try {
+      await Promise.race([follow(), failure]);
+    } finally {
+      await follower.stop();
+    }
+  });
 });

@@ -2,6 +2,7 @@ import { SEQ_NONE } from '#libs/domain';
 import { FeedRepair, RouterPlaces, type StoredEvent } from '#libs/postgres';
 import {
   checkpointRecord,
+  InstallationTopic,
   logRecord,
   moveGroup,
   PartitionWriter,
@@ -24,6 +25,7 @@ import { LOG_PROJECTIONS, type PartitionPlan, type RepairPlan } from './repair-p
  */
 export async function applyRepair(installation: Installation, plan: RepairPlan): Promise<void> {
   // First: what shows that it is needed is repaired below.
+  await noteLostBegins(installation, plan);
   const places = new RouterPlaces(installation.store);
   for (const { partition, to } of plan.routedAgain) await places.moveBack(installation.topics.log, partition, to);
   const writer = new PartitionWriter(installation.connection);
@@ -42,6 +44,18 @@ export async function applyRepair(installation: Installation, plan: RepairPlan):
       projections: ['deliveries'],
     });
   }
+}
+
+/** Otherwise `verify` would expect each organization to begin at seq 1 in a log that has its first record. */
+async function noteLostBegins({ connection, topics }: Installation, { partitions }: RepairPlan): Promise<void> {
+  const places = partitions.filter(isBeginLost).map(({ partition }) => `${topics.log}/${partition}`);
+  if (places.length === 0) return;
+  await new InstallationTopic(connection, topics.installation).noteLostBegins(places);
+}
+
+/** Whether an organization goes on in the log after its head, and no event before that is there or is put back. */
+function isBeginLost({ seqsWithoutEvents, putBack }: PartitionPlan): boolean {
+  return [...seqsWithoutEvents].some(([orgId, seq]) => seq > SEQ_NONE && !putBack.orgs.has(orgId));
 }
 
 async function repairPartition(

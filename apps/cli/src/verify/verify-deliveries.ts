@@ -34,13 +34,8 @@ export async function verifyDeliveries(
 ): Promise<DeliveryVerdict> {
   const { connection, topics, store } = installation;
   const bounds = await new LogPositions(connection).bounds(topics.deliveries);
-  const projected = await awaitProjection(store, 'deliveries', topics.deliveries, bounds, scope.patienceMs);
-  for (const [partition, { begin, end }] of bounds) {
-    const at = projected.get(partition) ?? 0;
-    if (begin === end || at >= end) continue;
-    const place = `${topics.deliveries}/${partition}/${end}`;
-    differences.add({ kind: 'behind', projection: 'deliveries', place, at });
-  }
+  const awaited = { projection: 'deliveries', topic: topics.deliveries, bounds };
+  await awaitProjection(installation, awaited, scope.patienceMs, differences);
   return new DeliveryLogAudit(store).atOneMoment(topics.deliveries, async (snapshot) => {
     const verification = new DeliveryVerification(installation, snapshot, scope, differences, progress);
     for (const [partition, { begin }] of bounds) {

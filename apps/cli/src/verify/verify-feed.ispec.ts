@@ -3,6 +3,7 @@ import type { Producer } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { SEQ_NONE, systemClock, type EventId, type OrgId, type Seq } from '#libs/domain';
 import {
+  InstallationTopic,
   KafkaConnection,
   LogPositions,
   logRecord,
@@ -19,6 +20,7 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { makeTopics } from '../../../../test/support/topics.js';
+import { writeInTransaction } from '../../../../test/support/write-in-transaction.js';
 import { Differences } from './difference.js';
 import type { Scope } from './scope.js';
 import { verifyFeed } from './verify-feed.js';
@@ -65,31 +67,33 @@ afterEach(async () => {
   await database.drop();
 });
 
+interface Appended {
+  readonly envelope?: Buffer;
+  readonly atMs?: number;
+  readonly isPutBack?: boolean;
+}
+
+function recordOf(orgId: OrgId, seq: number, { envelope = SMALL, isPutBack = false }: Appended = {}) {
+  return logRecord(
+    {
+      orgId,
+      seq: seq as Seq,
+      id: `evt_${String(seq).padStart(26, '0')}` as EventId,
+      event: 'ticket.created',
+      widgetId: null,
+      targetEndpoint: null,
+      traceparent: null,
+      envelope,
+    },
+    { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now(), isPutBack },
+  );
+}
+
 /** Appends events of an org to a partition of the log, one after the other. */
-async function append(
-  partition: number,
-  orgId: OrgId,
-  seqs: readonly number[],
-  {
-    envelope = SMALL,
-    atMs = systemClock.now(),
-    isPutBack = false,
-  }: { readonly envelope?: Buffer; readonly atMs?: number; readonly isPutBack?: boolean } = {},
-) {
+async function append(partition: number, orgId: OrgId, seqs: readonly number[], appended: Appended = {}) {
+  const { atMs = systemClock.now() } = appended;
   for (const seq of seqs) {
-    const { value, headers } = logRecord(
-      {
-        orgId,
-        seq: seq as Seq,
-        id: `evt_${String(seq).padStart(26, '0')}` as EventId,
-        event: 'ticket.created',
-        widgetId: null,
-        targetEndpoint: null,
-        traceparent: null,
-        envelope,
-      },
-      { occurredAt: '2026-01-01T00:00:00Z', inboxOffset: seq, inboxTimeMs: systemClock.now(), isPutBack },
-    );
+    const { value, headers } = recordOf(orgId, seq, appended);
     const timestamp = String(atMs);
     await producer.send({
       topic: topics.log,
@@ -250,6 +254,38 @@ describe('a log that ends before the place of the feed', () => {
     await removeBefore(8);
     await store.query('truncate events');
     expect((await verified()).differences).toEqual([]);
+  });
+});
+
+describe('a log that ends with the marker of a transaction', () => {
+  const orgId = anOrgId();
+
+  it('has nothing that the feed lacks until a record follows', async () => {
+    await append(0, orgId, [1, 2]);
+    await writeInTransaction(connection, { topic: topics.log, partition: 0 }, [recordOf(orgId, 3)]);
+    await project();
+    expect((await verified()).differences).toEqual([]);
+    await append(0, orgId, [4]);
+    const behind = expect.objectContaining({ kind: 'behind', projection: 'feed' });
+    expect((await verified()).differences).toEqual([behind]);
+  });
+});
+
+describe('a new log whose begin a repair has noted as lost', () => {
+  it('begins with any event of each org, and has gaps after that', async () => {
+    const [org, other] = [anOrgId(), anOrgId()];
+    await makeTopics(connection, [
+      { topic: topics.installation, partitions: 1, retentionMs: -1, compacted: true, appendTime: false },
+    ]);
+    await new InstallationTopic(connection, topics.installation).noteLostBegins([`${topics.log}/0`]);
+    await append(0, org, [501, 503]);
+    await append(1, other, [501]);
+    await project();
+    const gap = { kind: 'gap', org_id: org, expected: 502, seq: 503, place: `${topics.log}/0/1` };
+    const ofOther = { kind: 'gap', org_id: other, expected: 1, seq: 501, place: `${topics.log}/1/0` };
+    const { differences } = await verified();
+    expect(differences).toHaveLength(2);
+    expect(differences).toEqual(expect.arrayContaining([gap, ofOther]));
   });
 });
 

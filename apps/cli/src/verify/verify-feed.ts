@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LogAudit, SEQ_NONE, type OrgAudit, type OrgId, type Seq } from '#libs/domain';
 import { FeedAudit, type FeedSpan, type LoggedEvent } from '#libs/postgres';
 import {
+  InstallationTopic,
   isForeign,
   isPutBack,
   LogPositions,
@@ -33,6 +34,14 @@ export interface FeedVerdict {
 
 const ORGS_AT_ONCE = 500;
 
+/** What is known of the log before it is read. */
+interface KnownLog {
+  readonly bounds: ReadonlyMap<number, PartitionBounds>;
+  readonly projected: Positions;
+  /** The partitions, as `topic/partition`, in which orgs may begin at any seq. */
+  readonly lostBegins: ReadonlySet<string>;
+}
+
 /** The expected feed of an org. */
 interface Expected {
   readonly orgId: OrgId;
@@ -48,22 +57,19 @@ export async function verifyFeed(
   differences: Differences,
   progress: Progress,
 ): Promise<FeedVerdict> {
-  const { connection, topics, store } = installation;
+  const { connection, topics } = installation;
   const positions = new LogPositions(connection);
   const bounds = await positions.bounds(topics.log);
-  const projected = await awaitProjection(store, 'feed', topics.log, bounds, scope.patienceMs);
-  for (const [partition, { begin, end }] of bounds) {
-    const at = projected.get(partition) ?? 0;
-    if (begin === end || at >= end) continue;
-    differences.add({ kind: 'behind', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
-  }
+  const awaited = { projection: 'feed', topic: topics.log, bounds };
+  const projected = await awaitProjection(installation, awaited, scope.patienceMs, differences);
   // Read after the places of the feed: a log that lost nothing does not end before them.
   for (const [partition, { end }] of await positions.bounds(topics.log)) {
     const at = projected.get(partition) ?? 0;
     if (at <= end) continue;
     differences.add({ kind: 'ahead', projection: 'feed', place: `${topics.log}/${partition}/${end}`, at });
   }
-  const verification = new FeedVerification(installation, scope, differences, bounds, projected);
+  const { lostBegins } = await new InstallationTopic(connection, topics.installation).readAll();
+  const verification = new FeedVerification(installation, scope, differences, { bounds, projected, lostBegins });
   progress.begin(
     'log and feed',
     [...bounds.values()].reduce((sum, { begin, end }) => sum + end - begin, 0),
@@ -99,13 +105,13 @@ class FeedVerification {
     private readonly installation: Installation,
     private readonly scope: Scope,
     private readonly differences: Differences,
-    private readonly bounds: ReadonlyMap<number, PartitionBounds>,
-    private readonly projected: Positions,
+    private readonly log: KnownLog,
   ) {
     this.#feed = new FeedAudit(installation.store);
-    for (const [partition, { begin }] of bounds) {
+    for (const [partition, { begin }] of log.bounds) {
       this.#next.set(partition, begin);
-      this.#audits.set(partition, new LogAudit({ isWhole: begin === 0, from: scope.from }));
+      const isWhole = begin === 0 && !log.lostBegins.has(`${installation.topics.log}/${partition}`);
+      this.#audits.set(partition, new LogAudit({ isWhole, from: scope.from }));
     }
   }
 
@@ -123,7 +129,7 @@ class FeedVerification {
       if (event === undefined || (this.scope.orgId !== null && event.orgId !== this.scope.orgId)) continue;
       this.#records++;
       const isRepeat = this.#judge(record, event);
-      if (isRepeat === undefined || record.offset >= (this.projected.get(partition) ?? 0)) continue;
+      if (isRepeat === undefined || record.offset >= (this.log.projected.get(partition) ?? 0)) continue;
       if (event.appendedAtMs < this.scope.sinceMs) this.#pruned++;
       else (isRepeat ? repeats : fresh).push(event);
     }
@@ -255,7 +261,7 @@ class FeedVerification {
   /** Returns the orgs of the records after the ends that were verified, up to the present ones. */
   async #laterOrgs(): Promise<ReadonlySet<OrgId>> {
     const { connection, topics } = this.installation;
-    const stretches = [...this.bounds].map(([partition, { end }]) => ({ topic: topics.log, partition, from: end }));
+    const stretches = [...this.log.bounds].map(([partition, { end }]) => ({ topic: topics.log, partition, from: end }));
     const orgs = new Set<OrgId>();
     await readPartitions(connection, stretches, (record) => {
       const event = isForeign(record) ? undefined : this.#read(record);

@@ -6,6 +6,8 @@ import { readPartitions } from '../reading/read-partitions.js';
 
 /** The prefix of the key of a topic whose number of partitions an operator accepted. */
 const ACCEPTED = 'partitions of ';
+/** The prefix of the key of a log partition that lost its begin. */
+const LOST_BEGIN = 'lost begin of ';
 
 /** The content of the topic. */
 export interface InstallationTopicContents {
@@ -13,6 +15,8 @@ export interface InstallationTopicContents {
   readonly record: InstallationRecord | null;
   /** The number of partitions that an operator accepted, for topics with more than the installation. */
   readonly accepted: ReadonlyMap<string, number>;
+  /** The log partitions, as `topic/partition`, in which organizations may begin after their first events. */
+  readonly lostBegins: ReadonlySet<string>;
 }
 
 /** Returns `undefined` for what is no record of this key: junk of another writer must not keep processes from starting. */
@@ -45,10 +49,12 @@ export class InstallationTopic {
     const topics = await this.connection.withAdmin((admin) => admin.listTopics());
     const kept = new Map<string, InstallationRecord>();
     const accepted = new Map<string, number>();
-    if (!topics.includes(this.topic)) return { record: null, accepted };
+    const lostBegins = new Set<string>();
+    if (!topics.includes(this.topic)) return { record: null, accepted, lostBegins };
     await readPartitions(this.connection, [{ topic: this.topic, partition: 0, from: 0 }], ({ key, value }) => {
       const id = key?.toString() ?? '';
       if (id.startsWith(ACCEPTED)) accepted.set(id.slice(ACCEPTED.length), Number(value?.toString() ?? 0));
+      else if (id.startsWith(LOST_BEGIN)) lostBegins.add(id.slice(LOST_BEGIN.length));
       else if (value === null) kept.delete(id);
       else {
         const record = installationIn(id, value);
@@ -56,7 +62,7 @@ export class InstallationTopic {
       }
     });
     const [record] = kept.values();
-    return { record: record ?? null, accepted };
+    return { record: record ?? null, accepted, lostBegins };
   }
 
   async announce(record: InstallationRecord): Promise<void> {
@@ -66,6 +72,11 @@ export class InstallationTopic {
   /** Accepts topics with more partitions than the installation, so that processes can start. */
   async accept(partitions: ReadonlyMap<string, number>): Promise<void> {
     await this.#write([...partitions].map(([topic, count]) => ({ key: `${ACCEPTED}${topic}`, value: String(count) })));
+  }
+
+  /** Notes log partitions, as `topic/partition`, in which organizations begin after events that are lost. */
+  async noteLostBegins(places: readonly string[]): Promise<void> {
+    await this.#write(places.map((place) => ({ key: `${LOST_BEGIN}${place}`, value: 'true' })));
   }
 
   async #write(messages: readonly { readonly key: string; readonly value: string | null }[]): Promise<void> {

@@ -3,7 +3,9 @@ import { DeliveryProjection, FeedProjection, type Projected, type Store, type St
 import {
   anchorOf,
   anchorText,
+  LogPositions,
   readLogRecords,
+  readPartitions,
   streamPartitions,
   type KafkaConnection,
   type RecordBatch,
@@ -67,7 +69,7 @@ export function foldHere(
   rules: FoldRules,
   onFolded: OnFolded,
 ): FoldStretches {
-  const fold = batchFold(tables, rules, onFolded);
+  const fold = batchFold(connection, tables, rules, onFolded);
   return (stretches) =>
     streamPartitions(connection, stretches, fold, {
       partitionsAtOnce: PARTITIONS_AT_ONCE,
@@ -76,13 +78,16 @@ export function foldHere(
     });
 }
 
-/** Returns what folds a batch, as the projector does. */
+/** Returns what folds a batch, as the projector does. It gets the batches of a partition in order. */
 export function batchFold(
+  connection: KafkaConnection,
   tables: FoldTables,
   rules: FoldRules,
   onFolded: OnFolded,
 ): (batch: RecordBatch) => Promise<void> {
   const apply = rules.projection === 'feed' ? feedFold(tables) : deliveryFold(tables, rules);
+  /** The offset after the last record of each partition that was folded here. */
+  const reached = new Map<number, number>();
   return async ({ topic, partition, records }) => {
     const last = records.at(-1);
     if (last === undefined) return;
@@ -96,15 +101,36 @@ export function batchFold(
       nextOffset: last.offset + 1,
       anchor,
     };
-    const { projected, foreign } = await apply(stretch, records);
-    if (projected.kind === 'behind') {
+    let folded = await apply(stretch, records);
+    if (folded.projected.kind === 'behind') {
+      const from = folded.projected.nextOffset;
+      const between = { topic, partition, from, to: firstOffset };
+      if (await holdsNothing(connection, between, reached.get(partition) === from)) {
+        folded = await apply({ ...stretch, firstOffset: from }, records);
+      }
+    }
+    if (folded.projected.kind === 'behind') {
       const advice = rules.projection === 'feed' && rules.advice !== undefined ? ` ${rules.advice}` : '';
       throw new CliError(
-        `${topic}/${partition} has lost the records from ${projected.nextOffset} to ${firstOffset - 1}${advice}`,
+        `${topic}/${partition} has lost the records from ${folded.projected.nextOffset} to ${firstOffset - 1}${advice}`,
       );
     }
-    onFolded(records.length, foreign);
+    reached.set(partition, stretch.nextOffset);
+    onFolded(records.length, folded.foreign);
   };
+}
+
+/**
+ * Whether a stretch has offsets only: those of markers of transactions, and of aborted records.
+ * @param isRead whether it was read, and handed no record over
+ */
+async function holdsNothing(connection: KafkaConnection, stretch: FoldStretch, isRead: boolean): Promise<boolean> {
+  let records = 0;
+  if (!isRead) await readPartitions(connection, [stretch], () => records++, { unreadable: 'given' });
+  if (records > 0) return false;
+  // Its records may have been removed before they were read.
+  const bounds = await new LogPositions(connection).bounds(stretch.topic);
+  return (bounds.get(stretch.partition)?.begin ?? 0) <= stretch.from;
 }
 
 type Apply = (

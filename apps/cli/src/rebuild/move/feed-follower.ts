@@ -52,7 +52,7 @@ export class FeedFollower {
       await this.#catchUp(stretches, threads);
       for (const { partition, to } of stretches) next.set(partition, to);
     }
-    const fold = batchFold(feedTables(target), RULES, this.#onFolded);
+    const fold = batchFold(connection, feedTables(target), RULES, this.#onFolded);
     await followBatches(connection, topic, next, fold, signal, PARTITIONS_AT_ONCE);
   }
 
