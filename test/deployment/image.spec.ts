@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
-import { STAGE_NAMES } from '#libs/runtime';
+import { SETTINGS, STAGE_NAMES } from '#libs/runtime';
 import { runProgram } from '../support/outside-clients.js';
 import { readText } from './support/documents.js';
-import { SECRETS } from './support/environment-problems.js';
 
 let directory: string;
 
@@ -51,14 +50,19 @@ describe('the launcher of the image', () => {
     expect(await launch([])).toContain(join(directory, 'dist/apps/cli/src/main.js'));
   });
 
-  it('takes every secret from a file', async () => {
+  it('takes every setting that is no file from a file, and the variables of OpenTelemetry', async () => {
     const file = write('secret', 'value');
-    const launched = await launch([], Object.fromEntries(SECRETS.map((name) => [`${name}_FILE`, file])));
-    expect(launched).toEqual(expect.arrayContaining(SECRETS.map((name) => `${name}=value`)));
+    const names = [...Object.values(SETTINGS).map(({ name }) => name), 'OTEL_EXPORTER_OTLP_HEADERS'];
+    const plain = names.filter((name) => !name.endsWith('_FILE'));
+    // As the chart has it for a name that comes from a secret.
+    const env = { KAFKA_USERNAME: '', ...Object.fromEntries(plain.map((name) => [`${name}_FILE`, file])) };
+    expect(await launch([], env)).toEqual(expect.arrayContaining(plain.map((name) => `${name}=value`)));
   });
 
-  it('has a file of each secret in the documentation', () => {
-    const page = readText('docs/containers.md');
-    expect(SECRETS.filter((name) => !page.includes(`\`${name}_FILE\``))).toEqual([]);
+  it('leaves other files alone', async () => {
+    const files = { KAFKA_CA_FILE: '/absent', POSTGRES_CA_FILE: '/absent', SSL_CERT_FILE: '/absent' };
+    const launched = await launch([], { ...files, TEXT: 'two lines\nOTEL_X_FILE=/absent' });
+    expect(launched).toEqual(expect.arrayContaining(Object.entries(files).map((entry) => entry.join('='))));
+    expect(launched.filter((line) => /^(KAFKA_CA|POSTGRES_CA|SSL_CERT|OTEL_X)=/.test(line))).toEqual([]);
   });
 });

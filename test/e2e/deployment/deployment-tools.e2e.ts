@@ -115,6 +115,7 @@ describe('the Helm chart', () => {
       'kafka.sasl.mechanism': 'scram-sha-512',
       'kafka.sasl.username': 'gapless',
       'secrets.more.kafka-password': 'secret',
+      'secrets.more.otel-exporter-otlp-headers': 'api-key=secret',
       'postgres.ownerUrl': 'postgres://owner:b@db.example.com/gapless',
     });
     await checkManifests(rendered);
@@ -126,6 +127,7 @@ describe('the Helm chart', () => {
       KAFKA_SASL: 'scram-sha-512',
       KAFKA_USERNAME: 'gapless',
       KAFKA_PASSWORD_FILE: '/secrets/kafka-password',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: '/secrets/otel-exporter-otlp-headers',
     });
     expect(environmentProblems(settings)).toEqual([]);
     expect(named(objects, 'Secret', 'mine-secrets')?.['stringData']).toEqual({
@@ -133,6 +135,7 @@ describe('the Helm chart', () => {
       'owner-database-url': 'postgres://owner:b@db.example.com/gapless',
       'secret-encryption-keys': REQUIRED['secrets.encryptionKeys'],
       'kafka-password': 'secret',
+      'otel-exporter-otlp-headers': 'api-key=secret',
     });
     const mounted = JSON.stringify(named(objects, 'Deployment', 'mine-sequencer'));
     expect(mounted).toContain('"key":"kafka-password"');

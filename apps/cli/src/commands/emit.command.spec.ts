@@ -5,11 +5,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
+import { systemClock } from '#libs/domain';
 import { emitCommand } from './emit.command.js';
 
 interface CannedAnswer {
   readonly status: number;
   readonly body: string;
+}
+
+const BUSY = JSON.stringify({ code: 'rate_limited', detail: 'Too many events.' });
+
+/** The ids of the events in a request. */
+function idsIn(request: string): readonly string[] {
+  return [...request.matchAll(/"id":"(evt_\w+)"/g)].map(([, id]) => id!);
+}
+
+/** What Gapless answers to a request that it has taken. */
+function taken(request: string): CannedAnswer {
+  return { status: 202, body: JSON.stringify({ data: idsIn(request).map((id) => ({ id })) }) };
 }
 
 describe('emit', () => {
@@ -18,16 +31,20 @@ describe('emit', () => {
   let printed: string[];
   /** What was asked, as `<method> <target> <body>`. */
   let asked: string[];
-  let answer: () => CannedAnswer;
+  /** Returns nothing to break the connection. */
+  let answer: (request: string) => CannedAnswer | undefined;
 
   beforeEach(async () => {
     printed = [];
     asked = [];
+    answer = taken;
     server = createServer((request, response) => {
       void bodyOf(request).then((body) => {
-        asked.push(`${request.method} ${request.url} ${body}`.trim());
-        const { status, body: text } = answer();
-        response.writeHead(status).end(text);
+        const text = `${request.method} ${request.url} ${body}`.trim();
+        asked.push(text);
+        const given = answer(text);
+        if (given === undefined) request.socket.destroy();
+        else response.writeHead(given.status).end(given.body);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -50,21 +67,35 @@ describe('emit', () => {
   }
 
   async function run(...args: readonly string[]): Promise<void> {
-    const command: Command = emitCommand({ print: (line) => printed.push(line) }, { DATA_DIR: dataDir });
+    const context = { clock: systemClock, print: (line: string) => printed.push(line) };
+    const command: Command = emitCommand(context, { DATA_DIR: dataDir });
     await command.exitOverride().parseAsync(args, { from: 'user' });
   }
 
   it('submits the payload as it is written, and prints the ids', async () => {
-    answer = () => ({ status: 202, body: '{"data":[{"id":"evt_1"},{"id":"evt_2"}]}' });
     await run('--event', 'ticket.updated', '--data', '{"n":1.0}', '--count', '2');
-    const event = '{"event":"ticket.updated","data":{"n":1.0}}';
-    expect(asked).toEqual([`POST /api/v1/internal/events {"events":[${event},${event}]}`]);
-    expect(printed).toEqual(['evt_1', 'evt_2']);
+    expect(printed).toEqual([expect.stringMatching(/^evt_[0-9A-Z]{26}$/), expect.stringMatching(/^evt_/)]);
+    expect(new Set(printed).size).toBe(2);
+    const [one, two] = printed.map((id) => `{"id":"${id}","event":"ticket.updated","data":{"n":1.0}}`);
+    expect(asked).toEqual([`POST /api/v1/internal/events {"events":[${one},${two}]}`]);
+  });
+
+  it.each([
+    ['429', { status: 429, body: BUSY }],
+    ['503', { status: 503, body: BUSY }],
+    ['a broken connection', undefined],
+  ])('repeats the request with the same ids after %s, and goes on', async (_, failure) => {
+    answer = (request) => (asked.length === 2 ? failure : taken(request));
+    await run('--count', '1001');
+    expect(asked.map((request) => idsIn(request).length)).toEqual([500, 500, 500, 1]);
+    expect(asked[2]).toBe(asked[1]);
+    expect(printed).toEqual([0, 2, 3].flatMap((index) => idsIn(asked[index]!)));
   });
 
   it('reports why the service refused the event', async () => {
     const errors = [{ pointer: '#/events/0/widget_id', code: 'wrong_type', detail: 'must be a UUID' }];
-    answer = () => ({ status: 422, body: JSON.stringify({ detail: 'The body is not valid.', errors }) });
+    const problem = { code: 'validation_failed', detail: 'The body is not valid.', errors };
+    answer = () => ({ status: 422, body: JSON.stringify(problem) });
     await expect(run('--widget', 'x')).rejects.toThrow(
       'refused with 422; The body is not valid.; #/events/0/widget_id must be a UUID',
     );

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { catalogEntry, EVENT_TYPES, isIngestable } from '#libs/domain';
-import type { Environment } from '#libs/runtime';
+import { catalogEntry, EVENT_TYPES, isIngestable, type Clock } from '#libs/domain';
+import { Identifiers, type Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 import { emitRequests } from './emit-requests.js';
-import { GaplessClient, refusal } from './gapless-client.js';
+import { GaplessClient } from './gapless-client.js';
 
 const MAX_COUNT = 1_000_000;
 
@@ -16,7 +16,7 @@ interface EmitFlags {
 
 /** `emit`: submits example events to the Gapless that runs here (contract 5.6). */
 export function emitCommand(
-  context: { readonly print: (line: string) => void },
+  context: { readonly clock: Clock; readonly print: (line: string) => void },
   environment: Environment = process.env,
 ): Command {
   return new Command('emit')
@@ -26,18 +26,18 @@ export function emitCommand(
     .option('--widget <uuid>', 'the widget that it belongs to')
     .option('--count <n>', 'how many times', readCount, 1)
     .action(async (flags: EmitFlags) => {
+      const identifiers = new Identifiers(context.clock);
       const requests = emitRequests({
         event: flags.event,
         dataJson: flags.data === undefined ? exampleOf(flags.event) : checkedJson(flags.data),
         widgetId: flags.widget,
         count: flags.count,
+        newId: () => identifiers.eventId(),
       });
       const client = await GaplessClient.connect(environment);
-      for (const request of requests) {
-        const answer = await client.post('/internal/events', request);
-        if (answer.status !== 202) throw refusal(answer);
-        const { data } = JSON.parse(answer.text) as { data: readonly { id: string }[] };
-        for (const { id } of data) context.print(id);
+      for (const events of requests) {
+        await client.submit(events);
+        for (const { id } of events) context.print(id);
       }
     });
 }

@@ -1,12 +1,17 @@
 import { expect, it } from '@jest/globals';
 import { noLeaderError } from '#libs/kafka-log';
-import { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
+import { KafkaJSError, KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } from 'kafkajs';
 import { explainKafkaFailure } from './explain-kafka-failure.js';
 
 const TOPIC = 'gapless.log.v1';
 
 function explained(error: unknown): unknown {
   return explainKafkaFailure(error, ['one:9092', 'two:9092'], TOPIC);
+}
+
+/** Makes an error of a class whose constructor has no message in its types. */
+function named(name: string, message: string): Error {
+  return Object.assign(new KafkaJSError(message, { retriable: false }), { name });
 }
 
 it('says which partition has no leader, and not that Kafka does not answer', () => {
@@ -24,6 +29,29 @@ it('names a topic that is not there, also after the last retry', () => {
   const message = `there is no topic ${TOPIC} at one:9092,two:9092; check TOPIC_PREFIX`;
   expect(explained(unknown)).toMatchObject({ message });
   const retried = new KafkaJSNumberOfRetriesExceeded(unknown, { retryCount: 5, retryTime: 100 });
+  expect(explained(retried)).toMatchObject({ message });
+});
+
+it.each([
+  ['login', named('KafkaJSSASLAuthenticationError', 'SASL PLAIN authentication failed')],
+  [
+    'permission',
+    new KafkaJSProtocolError(
+      Object.assign(new Error('Not authorized to access group'), { type: 'GROUP_AUTHORIZATION_FAILED', code: 30 }),
+    ),
+  ],
+])('says that Kafka refuses the %s, also after the last retry', (_, refusal) => {
+  const message = `Kafka at one:9092,two:9092 refuses this: ${refusal.message}; check KAFKA_USERNAME, KAFKA_PASSWORD and the permissions`;
+  expect(explained(refusal)).toMatchObject({ message });
+  const retried = new KafkaJSNumberOfRetriesExceeded(refusal, { retryCount: 5, retryTime: 100 });
+  expect(explained(retried)).toMatchObject({ message });
+});
+
+it('names the permissions if no broker lets the account join a group', () => {
+  const refusal = named('KafkaJSGroupCoordinatorNotFound', 'Failed to find group coordinator');
+  const message = expect.stringMatching(/^no broker at one:9092,two:9092 lets .* check its permissions/);
+  expect(explained(refusal)).toMatchObject({ message });
+  const retried = new KafkaJSNumberOfRetriesExceeded(refusal, { retryCount: 5, retryTime: 100 });
   expect(explained(retried)).toMatchObject({ message });
 });
 

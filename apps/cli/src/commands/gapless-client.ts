@@ -1,11 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import axios, { type AxiosInstance, type AxiosResponse, type RawAxiosRequestHeaders } from 'axios';
+import axios from 'axios';
+import { ApiClient, ApiError, submitEvents, type Submission } from '#libs/api-client';
 import { parseOrgId, type OrgId } from '#libs/domain';
 import type { Environment } from '#libs/runtime';
 import { CliError } from '../cli-error.js';
 
-const TIMEOUT_MS = 10_000;
+/** A large request may take 15 s while Gapless is busy (contract 9). */
+const TIMEOUT_MS = 20_000;
+/** Nothing listens at the address. Retries would only delay the advice. */
+const NOT_THERE = 'ECONNREFUSED';
 
 /** The content of `DATA_DIR/credentials.json` (contract 11): the address of Gapless, and the keys to use. */
 interface Credentials {
@@ -15,29 +19,24 @@ interface Credentials {
   readonly service_key?: unknown;
 }
 
-/** A response, with its body as text. */
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
 /** A client of the Gapless that `npm start` runs here. */
 export class GaplessClient {
-  readonly #http: AxiosInstance;
+  readonly #api: ApiClient;
+  readonly #notThere = new AbortController();
 
   private constructor(
     private readonly credentials: Credentials,
     apiKey: string,
   ) {
-    this.#http = axios.create({
-      baseURL: `${credentials.base_url}/api/v1`,
-      headers: { 'X-Api-Key': apiKey },
+    this.#api = new ApiClient({
+      baseUrl: credentials.base_url,
+      apiKey,
+      timeoutMs: TIMEOUT_MS,
       // Gapless is on this machine, so proxies of the environment do not apply.
-      proxy: false,
-      // Bodies stay as they are: parsing and printing them again would change how numbers are spelled.
-      responseType: 'text',
-      transformResponse: (text: unknown) => text,
-      validateStatus: () => true,
+      http: axios.create({ proxy: false }),
+      onRetry: ({ code }) => {
+        if (code === NOT_THERE) this.#notThere.abort();
+      },
     });
   }
 
@@ -62,47 +61,33 @@ export class GaplessClient {
     return orgId;
   }
 
-  async post(path: string, json: string): Promise<Answer> {
-    const headers: RawAxiosRequestHeaders = { 'Content-Type': 'application/json' };
-    return this.#reach(() => this.#http.post<string>(path, json, { headers, timeout: TIMEOUT_MS }));
-  }
-
-  async #reach(act: () => Promise<AxiosResponse<string>>): Promise<Answer> {
+  /**
+   * Submits the events in one request. Without an answer, or if Gapless is busy, it repeats the request. The ids are the
+   * same, so no event is appended twice.
+   * @throws CliError
+   */
+  async submit(events: readonly Submission[]): Promise<void> {
     try {
-      const { status, data } = await act();
-      return { status, text: data };
+      await submitEvents(this.#api, events, { retriesUntil: this.#notThere.signal });
     } catch (error) {
-      const reason = axios.isAxiosError(error) ? (error.code ?? error.message) : String(error);
-      throw new CliError(
-        `Gapless does not answer at ${this.credentials.base_url} (${reason}): start it first (npm start)`,
-      );
+      throw error instanceof ApiError ? failureOf(error, this.credentials.base_url) : error;
     }
   }
 }
 
-/** The members of RFC 9457 that the CLI shows. */
-interface Problem {
-  readonly detail?: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
-}
-
-/** Turns a refused response into an error with its `detail` and each invalid place. */
-export function refusal({ status, text }: Answer): CliError {
-  const { detail = '', errors = [] } = problemIn(text);
-  // A single problem is already in the detail.
-  const places = errors
-    .filter((error) => !detail.includes(error.detail))
-    .map((error) => `${error.pointer} ${error.detail}`);
-  return new CliError([`refused with ${status}`, detail, ...places].filter((part) => part !== '').join('; '));
-}
-
-function problemIn(text: string): Problem {
-  try {
-    return (JSON.parse(text) as Problem | null) ?? {};
-  } catch {
-    // The response is not from Gapless, so only its status is shown.
-    return {};
+/** Returns an error with the `detail` of a refusal and each invalid place, or with what to do if nobody answers. */
+function failureOf({ status, code, detail, problems }: ApiError, url: string): CliError {
+  if (code === NOT_THERE) {
+    return new CliError(`Gapless does not answer at ${url} (${code}): start it first (npm start)`);
   }
+  if (status === undefined) {
+    return new CliError(`Gapless does not answer at ${url} (${code}); it may have taken the last events`);
+  }
+  // A single problem is already in the detail.
+  const places = problems
+    .filter((problem) => !detail.includes(problem.detail))
+    .map((problem) => `${problem.pointer} ${problem.detail}`);
+  return new CliError([`refused with ${status}`, detail, ...places].filter((part) => part !== '').join('; '));
 }
 
 async function readCredentials(dataDir: string | undefined): Promise<Credentials> {

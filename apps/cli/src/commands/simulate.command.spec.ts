@@ -11,6 +11,7 @@ const DEMO_ORG = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const OTHER_ORG = '1f8fad5b-d9cb-469f-a165-70867728950e';
 
 interface Submitted {
+  readonly id: string;
   readonly event: string;
   readonly org_id: string;
   readonly data: { readonly conversation: { readonly id: string } };
@@ -23,17 +24,22 @@ describe('simulate live-chat', () => {
   let submitted: Submitted[];
   let keys: Set<string>;
   let onRequest: () => void;
-  let status: number;
+  /** Of each request that is not accepted. */
+  let refusals: readonly number[];
 
   beforeEach(async () => {
-    [printed, submitted, keys, onRequest, status] = [[], [], new Set(), () => undefined, 202];
+    [printed, submitted, keys, onRequest, refusals] = [[], [], new Set(), () => undefined, []];
     server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         keys.add(String(request.headers['x-api-key']));
-        submitted.push(...(JSON.parse(Buffer.concat(chunks).toString()) as { events: Submitted[] }).events);
-        response.writeHead(status).end('{"detail":"Not now.","data":[]}');
+        const [status = 202, ...later] = refusals;
+        refusals = later;
+        const { events } = JSON.parse(Buffer.concat(chunks).toString()) as { events: Submitted[] };
+        const answer = status === 202 ? { data: events.map(({ id }) => ({ id })) } : { code: 'no', detail: 'Not now.' };
+        if (status === 202) submitted.push(...events);
+        response.writeHead(status).end(JSON.stringify(answer));
         onRequest();
       });
     });
@@ -87,8 +93,15 @@ describe('simulate live-chat', () => {
   });
 
   it('reports why the service refused the events', async () => {
-    status = 503;
-    await expect(run(new AbortController().signal, '--rate', '100/s')).rejects.toThrow('refused with 503; Not now.');
+    refusals = [403];
+    await expect(run(new AbortController().signal, '--rate', '100/s')).rejects.toThrow('refused with 403; Not now.');
+  });
+
+  it('goes on after the service was busy', async () => {
+    refusals = [503];
+    await run(new AbortController().signal, '--chats', '5', '--rate', '100/s', '--speed', '1000');
+    expect(submitted.filter(({ event }) => event === 'conversation.created')).toHaveLength(5);
+    expect(printed).toHaveLength(submitted.length + 2);
   });
 
   it.each([

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { parseOrgId, type Clock, type OrgId } from '#libs/domain';
-import type { Environment } from '#libs/runtime';
+import { Identifiers, type Environment } from '#libs/runtime';
 import { LiveChatSimulation, type Happening } from '../simulation/live-chat-simulation.js';
-import { GaplessClient, refusal } from './gapless-client.js';
+import { GaplessClient } from './gapless-client.js';
 
 /** The most events of a request (contract 5.6). */
 const MAX_EVENTS = 500;
@@ -56,9 +56,10 @@ async function simulateLiveChat(
   const random = () => randomInt(DRAWS) / DRAWS;
   const simulation = new LiveChatSimulation({ chatsPerMinute: rate, chats, speed, dashboardUrl }, random, clock.now());
   print(`Chats of org ${orgId}, ${rate * speed} a minute; Ctrl-C ends them.`);
+  const identifiers = new Identifiers(clock);
   const counts = new Map<string, number>();
   const happen = async (happenings: readonly Happening[]) => {
-    await submit(client, orgId, happenings);
+    await submit(client, identifiers, orgId, happenings);
     for (const happening of happenings) {
       counts.set(happening.event, (counts.get(happening.event) ?? 0) + 1);
       print(lineOf(happening, simulation.waiting));
@@ -78,17 +79,19 @@ async function untilOrAborted(waitMs: number, signal: AbortSignal): Promise<bool
   return delay(Math.max(0, waitMs), true, { signal }).catch(() => false);
 }
 
-async function submit(client: GaplessClient, orgId: OrgId, happenings: readonly Happening[]): Promise<void> {
+async function submit(
+  client: GaplessClient,
+  identifiers: Identifiers,
+  orgId: OrgId,
+  happenings: readonly Happening[],
+): Promise<void> {
   for (let from = 0; from < happenings.length; from += MAX_EVENTS) {
-    const events = happenings.slice(from, from + MAX_EVENTS).map(({ event, widget_id, data, atMs }) => ({
-      event,
-      occurred_at: new Date(atMs).toISOString(),
-      org_id: orgId,
-      widget_id,
-      data,
-    }));
-    const answer = await client.post('/internal/events', JSON.stringify({ events }));
-    if (answer.status !== 202) throw refusal(answer);
+    const events = happenings.slice(from, from + MAX_EVENTS).map(({ event, widget_id, data, atMs }) => {
+      const id = identifiers.eventId();
+      const occurred_at = new Date(atMs).toISOString();
+      return { id, json: JSON.stringify({ id, event, occurred_at, org_id: orgId, widget_id, data }) };
+    });
+    await client.submit(events);
   }
 }
 

@@ -1,15 +1,16 @@
 import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
-import { CONSUMER_GROUPS, SETTINGS, STAGE_NAMES, STAGES, type Setting } from '#libs/runtime';
+import { CONSUMER_GROUPS, SETTINGS, STAGE_NAMES, STAGES } from '#libs/runtime';
 import { replaceLines } from './marked-lines.js';
 import { helmStages, helmValues, kustomizeStages } from './stage-manifests.js';
 
 const NODE_OPTIONS = STAGE_NODE_OPTIONS.join(' ');
 const PORTS = STAGE_NAMES.map((stage) => STAGES[stage].port).join(' ');
 
-function secretNames(): string {
-  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
-  return settings.flatMap(({ name, isSecret }) => (isSecret ? [name] : [])).join(' ');
-}
+/** The settings that the image also takes from files. */
+const FROM_FILES = Object.values(SETTINGS)
+  .map(({ name }) => name)
+  .filter((name) => !name.endsWith('_FILE'))
+  .join(' ');
 
 /** Returns the services of the stages. The api publishes its port, so each compose file has its own. */
 function composeServices(): readonly string[] {
@@ -50,7 +51,7 @@ export const DEPLOYMENT_FILES: Readonly<Record<string, (text: string) => string>
   'nest-cli.json': (text) => text.replace(/"projects": \{[^]*?\n {2}\}/, nestProjects()),
   'docker/Dockerfile': (text) => replaceLines(text, 'ports', [`EXPOSE ${PORTS}`]),
   'docker/image/gapless': (text) =>
-    replaceLines(text, 'settings and options', [`secrets='${secretNames()}'`, `node_options='${NODE_OPTIONS}'`]),
+    replaceLines(text, 'settings and options', [`settings='${FROM_FILES}'`, `node_options='${NODE_OPTIONS}'`]),
   'docker/image/gapless-health': (text) => replaceLines(text, 'ports', [`ports='${PORTS}'`]),
   'docker/compose.yaml': (text) => replaceLines(text, 'stages', composeServices()),
   'docker/compose.cluster.yaml': (text) => replaceLines(text, 'stages', composeServices()),

@@ -20,6 +20,15 @@ const ADVICE: Readonly<Record<SignatureProblem, string>> = {
     'The signature is of another body or secret. Pass the raw bytes of the body, not JSON that was printed again.',
 };
 
+function ofFuture(seconds: number): string {
+  return `The signature is from ${seconds} s in the future: the clock of this machine is behind. Correct it.`;
+}
+
+/** Returns the timestamp in the header, in seconds; `NaN` if there is none. */
+function signedAt(header: string): number {
+  return Number(/(?:^|,)t=(\d+)/.exec(header)?.[1]);
+}
+
 /** `gapless verify-signature`: checks the signature of a push. */
 export function verifySignatureCommand(context: CliContext): Command {
   return new Command('verify-signature')
@@ -38,8 +47,12 @@ Example:
       if (secret === '') throw new CliError('Which secret? Add --secret, or set GAPLESS_WEBHOOK_SECRET.', 2);
       const body = file === '-' ? await context.readInput() : await readBody(file);
       const verdict = verifySignature({ body, header, secret, toleranceSeconds: tolerance, now: context.now() });
-      if (!verdict.valid)
-        throw new CliError(`The signature is not valid (${verdict.reason}). ${ADVICE[verdict.reason]}`);
+      if (!verdict.valid) {
+        const { reason } = verdict;
+        const aheadSeconds = signedAt(header) - Math.floor(context.now() / 1_000);
+        const advice = reason === 'expired' && aheadSeconds > 0 ? ofFuture(aheadSeconds) : ADVICE[reason];
+        throw new CliError(`The signature is not valid (${reason}). ${advice}`);
+      }
       context.print(`The signature is valid. It was made at ${new Date(verdict.timestamp * 1_000).toISOString()}.`);
     });
 }
