@@ -354,6 +354,7 @@ describe('the list of endpoints', () => {
       await route.fulfill({ response, json: { data: activity } });
     });
     const rows = page.getByRole('row').filter({ has: page.getByRole('link') });
+    const streamed = page.waitForResponse('**/dashboard/changes');
     await visitor.open('/endpoints');
     await visitor.see('100 of 2,000 shown');
     expect(await rows.count()).toBe(100);
@@ -364,6 +365,7 @@ describe('the list of endpoints', () => {
     await eventually(() => {
       expect(sent).toContain(2_000);
     });
+    await streamed;
     // It may be requested once more, because the stream of changes was not open at first.
     const before = sent.length;
     for (const name of ['Shop', 'Lake']) {

@@ -201,6 +201,7 @@ describe('the overview', () => {
       asked++;
       return route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } });
     });
+    const streamed = page.waitForResponse('**/dashboard/changes');
     await visitor.open('/');
     const failure = page.getByRole('alert').filter({ hasText: 'the window has too much to count in time' });
     await failure.waitFor();
@@ -209,6 +210,7 @@ describe('the overview', () => {
     await card.getByRole('link', { name: 'CRM' }).waitFor();
     expect(await page.locator('.skeleton').count()).toBe(0);
     expect(await violations(page)).toEqual([]);
+    await streamed;
     // Changes lead to other requests. This one may be repeated once, because the stream was not open at first.
     const before = asked;
     for (const name of ['CRM sync', 'Customers']) {

@@ -64,16 +64,13 @@ it('an event that was sent once has one seq, however often the broker stalls mea
   isOver = true;
   await Promise.all(writers);
   const [last] = await eventually(() => api.emit([{ event: 'ticket.reopened', data: {} }]));
-  await eventually(
-    async () => {
-      expect(await api.feedText('event=ticket.reopened&limit=1')).toContain(last);
-    },
-    { timeoutMs: 60_000 },
-  );
+  await eventually(async () => {
+    expect(await api.feedText('event=ticket.reopened&limit=1')).toContain(last);
+  });
   const log = (await readLog(kafka.brokers, gapless.environment['TOPIC_PREFIX']!)).get(orgId) ?? [];
   expect(log.map(({ seq }) => seq)).toEqual(oneTo(log.length));
   const ids = log.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const inLog = new Set(ids);
   expect(acknowledged.filter((id) => !inLog.has(id))).toEqual([]);
-}, 120_000);
+});

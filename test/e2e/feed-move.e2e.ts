@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, type OrgId } from '#libs/domain';
@@ -14,7 +15,7 @@ import { databaseName } from '#libs/runtime';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
-import { ApiClient, type Envelope } from '../support/api-client.js';
+import { ApiClient, type Answer, type Envelope } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
@@ -31,6 +32,9 @@ const EVENTS = 300;
 const PATIENCE = { timeoutMs: 60_000 };
 /** Longer than the measured pause: a machine under test may be slow. */
 const LONGEST_PAUSE_MS = 8_000;
+/** A machine that stops this process for so long may stop a move, too. A request gives up after 5 s of a move. */
+const BUSY_MS = 500;
+const LONGEST_PAUSE_IF_BUSY_MS = 30_000;
 
 interface Org {
   readonly orgId: OrgId;
@@ -123,23 +127,33 @@ async function verified(list: readonly string[] = []): Promise<unknown> {
 /** Emits, reads by cursor and by stream at both processes, until it is stopped. */
 class Load {
   readonly failures: string[] = [];
+  /** What was answered 503, and repeated. */
+  readonly refused: string[] = [];
   /** The longest that a request for events took, and that a reader waited for the next event, milliseconds. */
   readonly longest = { emit: 0, read: 0, stream: 0 };
+  readonly #lag = monitorEventLoopDelay();
   readonly #streams: { readonly seqs: number[]; close: () => void }[] = [];
   readonly #works: Promise<void>[] = [];
   #isOver = false;
 
   start(): void {
+    this.#lag.enable();
     for (const org of orgs) {
       this.#works.push(this.#emit(org), this.#read(org));
       this.#streams.push(this.#stream(org));
     }
   }
 
+  /** Whether the machine stopped this process for so long that the pauses say little about a move. */
+  get wasBusy(): boolean {
+    return this.#lag.max >= BUSY_MS * 1e6;
+  }
+
   /** Ends emitting, and waits until every reader has seen all. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#works);
+    this.#lag.disable();
     await eventually(async () => {
       for (const [at, org] of orgs.entries()) {
         const feed = await client(org).feed();
@@ -154,14 +168,7 @@ class Load {
   async #emit(org: Org): Promise<void> {
     for (let n = 0; !this.#isOver; n++) {
       const body = JSON.stringify({ events: [{ id: anEventId(), event: 'ticket.updated', data: { n } }] });
-      const startedAtMs = performance.now();
-      for (;;) {
-        const { status, text } = await client(org, n % 2).request('POST', '/internal/events', body);
-        if (status === 202) break;
-        this.failures.push(`emit ${status} ${text}`);
-        await pause(20);
-      }
-      this.longest.emit = Math.max(this.longest.emit, performance.now() - startedAtMs);
+      await this.#answered('emit', 202, () => client(org, n % 2).request('POST', '/internal/events', body));
       accepted.set(org.orgId, (accepted.get(org.orgId) ?? 0) + 1);
       await pause(60);
     }
@@ -171,18 +178,27 @@ class Load {
   async #read(org: Org): Promise<void> {
     let last = 1;
     for (let n = 0; !this.#isOver; n++) {
-      const startedAtMs = performance.now();
-      const { status, text } = await client(org, n % 2).request('GET', `/external/events?since=${last - 1}&limit=1000`);
-      this.longest.read = Math.max(this.longest.read, performance.now() - startedAtMs);
-      if (status === 200) {
-        const seqs = (JSON.parse(text) as { data: Envelope[] }).data.map(({ seq }) => seq);
-        if (seqs[0] !== last) this.failures.push(`the head went back: ${last} is missing`);
-        else if (seqs.some((seq, at) => seq !== last + at)) this.failures.push(`a gap after ${last}: ${seqs.join()}`);
-        else last = seqs.at(-1)!;
-      } else {
-        this.failures.push(`read ${status} ${text}`);
-      }
+      const path = `/external/events?since=${last - 1}&limit=1000`;
+      const text = await this.#answered('read', 200, () => client(org, n % 2).request('GET', path));
+      const seqs = (JSON.parse(text) as { data: Envelope[] }).data.map(({ seq }) => seq);
+      if (seqs[0] !== last) this.failures.push(`the head went back: ${last} is missing`);
+      else if (seqs.some((seq, at) => seq !== last + at)) this.failures.push(`a gap after ${last}: ${seqs.join()}`);
+      else last = seqs.at(-1)!;
       await pause(40);
+    }
+  }
+
+  /** Asks until the answer has this status, and notes how long that took. @returns the answer's body */
+  async #answered(kind: 'emit' | 'read', wanted: number, ask: () => Promise<Answer>): Promise<string> {
+    const startedAtMs = performance.now();
+    for (;;) {
+      const { status, text } = await ask();
+      if (status === wanted) {
+        this.longest[kind] = Math.max(this.longest[kind], performance.now() - startedAtMs);
+        return text;
+      }
+      (status === 503 ? this.refused : this.failures).push(`${kind} ${status} ${text}`);
+      await pause(20);
     }
   }
 
@@ -232,10 +248,12 @@ class Load {
   }
 }
 
-/** Nothing failed, and nothing had to wait for longer than the pause. */
-function expectServed({ failures, longest }: Load): void {
+/** Nothing failed, and nothing had to wait for longer than the pause, which is longer on a busy machine. */
+function expectServed({ failures, refused, longest, wasBusy }: Load): void {
   expect(failures).toEqual([]);
-  expect(Object.entries(longest).filter(([, ms]) => ms >= LONGEST_PAUSE_MS)).toEqual([]);
+  if (!wasBusy) expect(refused).toEqual([]);
+  const longestMs = wasBusy ? LONGEST_PAUSE_IF_BUSY_MS : LONGEST_PAUSE_MS;
+  expect(Object.entries(longest).filter(([, ms]) => ms >= longestMs)).toEqual([]);
 }
 
 describe('a feed that moves while everything runs', () => {
@@ -356,7 +374,7 @@ describe('a feed that moves while everything runs', () => {
       for (const app of apps) expect(servedBy(app)).toEqual(list.map(databaseName));
       expect(await verified(list)).toBe(true);
     }
-  }, 180_000);
+  }, 480_000);
 
   it('folds the log on several threads', async () => {
     const before = await feeds();
@@ -368,7 +386,7 @@ describe('a feed that moves while everything runs', () => {
     expect(await feeds()).toEqual(before);
     await moveTo([gapless.environment['DATABASE_URL']!]);
     expect(await feeds()).toEqual(before);
-  }, 180_000);
+  }, 480_000);
 
   it('says that the feed has moved when the command is run again', async () => {
     const list = [gapless.environment['DATABASE_URL']!];

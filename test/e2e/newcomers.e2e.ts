@@ -114,7 +114,7 @@ it('a stage and a destination are a folder and a line each', async () => {
 
   const running = await aStageProcess('standalone', gapless.environment, { root: tree });
   try {
-    await running.ready(60_000);
+    await running.ready();
     const store = aStore(gapless.environment['DATABASE_URL'] ?? '');
     await store.open(() => undefined);
     const api = new ApiClient(running.url, await anApiKey(store, anOrgId()));
@@ -135,4 +135,4 @@ it('a stage and a destination are a folder and a line each', async () => {
   } finally {
     await running.stop();
   }
-}, 180_000);
+}, 480_000);

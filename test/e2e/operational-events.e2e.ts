@@ -220,5 +220,5 @@ describe('the example of an event type (contract 4.5)', () => {
       expect([event, refusal.status]).toEqual([event, 422]);
       expect(JSON.parse(refusal.text)).toMatchObject({ errors: [{ pointer: '#/event', code: 'unknown_event_type' }] });
     }
-  }, 30_000);
+  });
 });

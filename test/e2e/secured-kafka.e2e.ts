@@ -124,7 +124,7 @@ beforeAll(async () => {
   receiver = await aReceiver((_request, response) =>
     response.writeHead(receiver!.received.length > 1 ? 200 : 503).end(),
   );
-}, 120_000);
+});
 
 afterAll(async () => {
   await gapless?.stop();
@@ -215,43 +215,38 @@ describe('brokers that ask who connects', () => {
     expect(topics.toSorted()).toEqual(ROLES.map(topicOf).toSorted());
   });
 
-  itUnless(
-    lack,
-    'end a transaction that a producer keeps open, by the commands of docs/operate.md',
-    async () => {
-      const topic = 'open-transactions';
-      const command = (...args: readonly string[]) =>
-        runJava('org.apache.kafka.tools.TransactionsCommand', [
-          ...['--bootstrap-server', kafka!.brokers, '--command-config', kafka!.adminProperties],
-          ...[...args, '--topic', topic, '--partition', '0'],
-        ]);
-      /** The last column of each producer: where its open transaction begins. */
-      const openAt = async () =>
-        (await command('describe-producers'))
-          .toString()
-          .trim()
-          .split('\n')
-          .slice(1)
-          .map((line) => line.trim().split(/\s+/).at(-1));
-      const client = kafka!.as('admin');
-      const admin = client.admin();
-      const open = { transactionalId: 'left-open', transactionTimeout: 600_000, maxInFlightRequests: 1 };
-      const [plain, producer] = [client.producer(), client.producer({ ...open, idempotent: true })];
-      await Promise.all([admin, plain, producer].map((each) => each.connect()));
-      try {
-        await makePlainTopics(admin, [{ topic, numPartitions: 1 }]);
-        await plain.send({ topic, messages: [{ value: 'before' }] });
-        const transaction = await producer.transaction();
-        await transaction.send({ topic, messages: [{ value: 'never ended' }] });
-        expect(await openAt()).toEqual(['1']);
-        await command('abort', '--start-offset', '1');
-        expect(await openAt()).toEqual(['None']);
-      } finally {
-        await Promise.all([admin, plain, producer].map((each) => each.disconnect()));
-      }
-    },
-    120_000,
-  );
+  itUnless(lack, 'end a transaction that a producer keeps open, by the commands of docs/operate.md', async () => {
+    const topic = 'open-transactions';
+    const command = (...args: readonly string[]) =>
+      runJava('org.apache.kafka.tools.TransactionsCommand', [
+        ...['--bootstrap-server', kafka!.brokers, '--command-config', kafka!.adminProperties],
+        ...[...args, '--topic', topic, '--partition', '0'],
+      ]);
+    /** The last column of each producer: where its open transaction begins. */
+    const openAt = async () =>
+      (await command('describe-producers'))
+        .toString()
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim().split(/\s+/).at(-1));
+    const client = kafka!.as('admin');
+    const admin = client.admin();
+    const open = { transactionalId: 'left-open', transactionTimeout: 600_000, maxInFlightRequests: 1 };
+    const [plain, producer] = [client.producer(), client.producer({ ...open, idempotent: true })];
+    await Promise.all([admin, plain, producer].map((each) => each.connect()));
+    try {
+      await makePlainTopics(admin, [{ topic, numPartitions: 1 }]);
+      await plain.send({ topic, messages: [{ value: 'before' }] });
+      const transaction = await producer.transaction();
+      await transaction.send({ topic, messages: [{ value: 'never ended' }] });
+      expect(await openAt()).toEqual(['1']);
+      await command('abort', '--start-offset', '1');
+      expect(await openAt()).toEqual(['None']);
+    } finally {
+      await Promise.all([admin, plain, producer].map((each) => each.disconnect()));
+    }
+  });
 
   itUnless(lack, 'are waited for when a certificate is missing that they ask for', async () => {
     await expectWaiting('alerting', { KAFKA_BROKERS: kafka!.certified.brokers });

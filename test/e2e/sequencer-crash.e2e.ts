@@ -224,7 +224,8 @@ describe('the log after', () => {
       outcomes.set(name, story(ordeal));
     }
     await Promise.allSettled(outcomes.values());
-  });
+    // Each of their waits has a limit of its own.
+  }, 900_000);
 
   afterAll(async () => {
     await Promise.all([...ordeals.values()].map((ordeal) => ordeal.end()));

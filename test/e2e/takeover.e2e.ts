@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Type } from '@nestjs/common';
 import { Store } from '#libs/postgres';
 import { ApiModule } from '../../apps/api/src/api.module.js';
@@ -25,8 +26,10 @@ const ORGS = 12;
 const NOTICED_MS = 4_000;
 const LONGEST_LOAD_MS = 12_000;
 const EVERY_MS = 100;
-/** 5 s on a machine that is not busy; it was 10 s and more. */
+/** It takes 5 s on a machine that is not busy. With sessions of 10 s, it would take 10 s and more. */
 const LONGEST_TAKEOVER_MS = 9_000;
+/** What a machine may take that stops processes for seconds meanwhile. */
+const LONGEST_ON_A_BUSY_MACHINE_MS = 30_000;
 
 let gapless: GaplessUnderTest;
 let receiver: Receiver;
@@ -55,9 +58,11 @@ describe('a stage that is killed beside its twin', () => {
     );
     for (const api of apis) await api.createWebhook({ url: receiver.url, events: ['ticket.created'] });
     const sentAtMs = new Map<string, number>();
+    let longestEmitMs = 0;
     const emit = async (api: ApiClient) => {
       const atMs = Date.now();
       const [id] = await api.emit([{ event: 'ticket.created', data: {} }]);
+      longestEmitMs = Math.max(longestEmitMs, Date.now() - atMs);
       if (id !== undefined) sentAtMs.set(id, atMs);
       return id;
     };
@@ -69,6 +74,9 @@ describe('a stage that is killed beside its twin', () => {
     await Promise.all(apis.map(emit));
     await eventually(allReceived);
 
+    const lag = monitorEventLoopDelay();
+    lag.enable();
+    longestEmitMs = 0;
     const killedAtMs = Date.now();
     twins[0]?.signal('SIGKILL');
     const sentSince = oneTo(ORGS).map(() => new Set<string | undefined>());
@@ -83,8 +91,12 @@ describe('a stage that is killed beside its twin', () => {
       if (Date.now() - killedAtMs > NOTICED_MS && isTakenOver()) break;
     }
     await eventually(allReceived);
+    lag.disable();
     const received = receivedAtMs();
-    const slowestMs = Math.max(...[...sentAtMs].map(([id, atMs]) => (received.get(id) ?? Infinity) - atMs));
-    expect(slowestMs).toBeLessThan(LONGEST_TAKEOVER_MS);
+    const since = [...sentAtMs].filter(([, atMs]) => atMs >= killedAtMs);
+    const slowestMs = Math.max(...since.map(([id, atMs]) => (received.get(id) ?? Infinity) - atMs));
+    // How long this process stood still, and what else it waited for, shows how busy the machine was.
+    const busyMs = 2 * Math.max(lag.max / 1e6, longestEmitMs);
+    expect(slowestMs).toBeLessThan(Math.min(LONGEST_TAKEOVER_MS + busyMs, LONGEST_ON_A_BUSY_MACHINE_MS));
   });
 });

@@ -10,6 +10,7 @@ import {
   type Store,
 } from '#libs/postgres';
 import { Identifiers } from '#libs/runtime';
+import { eventually } from './infrastructure/eventually.js';
 
 const identifiers = new Identifiers(systemClock);
 
@@ -19,12 +20,16 @@ export async function anApiKey(
   orgId: OrgId | null,
   scopes: readonly ApiKeyScope[] = orgId === null ? API_KEY_SCOPES.filter(isServiceKeyScope) : ORG_KEY_SCOPES,
 ): Promise<string> {
-  return new ApiKeyRecords(store).create({
-    id: identifiers.apiKeyId(),
-    orgId,
-    scopes,
-    secret: randomBytes(API_KEY_SECRET_BYTES),
-    createdAt: new Date(),
-    expiresAt: null,
-  });
+  // A busy machine may take longer for a connection to Postgres than a store waits.
+  // Each try has an id of its own, since the one before it may have succeeded.
+  return eventually(() =>
+    new ApiKeyRecords(store).create({
+      id: identifiers.apiKeyId(),
+      orgId,
+      scopes,
+      secret: randomBytes(API_KEY_SECRET_BYTES),
+      createdAt: new Date(),
+      expiresAt: null,
+    }),
+  );
 }

@@ -7,7 +7,7 @@ import { envelopeOf } from '../delivery/support/pushes.js';
 const FIRST_S = 2;
 const SECOND_S = 4;
 /** The aim is 250 ms on a machine that has nothing else to do. The regular sweep would come after an hour. */
-const PROMPT_MS = 10_000;
+const PROMPT_MS = 60_000;
 const RAISED = ['conversation.queued', 'conversation.queued.escalated'];
 
 interface Push {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DispatcherModule } from '../../../apps/dispatcher/src/dispatcher.module.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { DeliverySuite } from './support/delivery-suite.js';
-import { nothingMoreComes } from './support/pushes.js';
+import { attemptsAt, nothingMoreComes } from './support/pushes.js';
 
 let suite: DeliverySuite;
 
@@ -50,7 +50,7 @@ describe('the pace of an endpoint', () => {
       await joining.stop();
       const attempts = deliveries.reduce((sum, delivery) => sum + delivery.attempts, 0);
       expect(attempts).toBeGreaterThan(60);
-      expect(received.length).toBe(attempts);
+      expect(attemptsAt(receiver)).toHaveLength(attempts);
       // When they arrive is not known exactly: the receiver, too, may stand still for a moment.
       const times = await operator.attemptTimes(id);
       expect(times).toHaveLength(attempts);
@@ -73,7 +73,7 @@ describe('the pace of an endpoint', () => {
         Array.from({ length: 30 }, () => 'delivered'),
       );
     });
-    expect(to.receiver.received).toHaveLength(30);
+    expect(attemptsAt(to.receiver)).toHaveLength(30);
     expect(most).toBe(3);
   });
 
@@ -138,9 +138,10 @@ describe('the pace of an endpoint', () => {
       expect((await to.operator.delivery(to.endpoint.id, found[0]!.id)).envelope).not.toBeNull();
       return found;
     });
+    const before = to.receiver.received.length;
     await to.operator.replay(to.endpoint.id, first!.id);
     await eventually(() => {
-      expect(to.receiver.received).toHaveLength(2);
+      expect(to.receiver.received.length).toBeGreaterThan(before);
     });
   });
 });

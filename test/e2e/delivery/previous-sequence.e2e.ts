@@ -17,7 +17,6 @@ import { attemptOf, envelopeOf, seqOf } from './support/pushes.js';
 
 const HEADER = 'x-service-previous-sequence';
 const [OWN_WIDGET, OTHER_WIDGET] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '1f8fad5b-d9cb-469f-a165-70867728950e'];
-const SLOWLY = { timeoutMs: 60_000 };
 
 let suite: DeliverySuite;
 let dispatcher: GaplessApp;
@@ -35,7 +34,7 @@ async function stopDispatcher(): Promise<void> {
   await eventually(async () => {
     const projected = await app.get(OverdueDeliveries).projectedUpTo('deliveries', topic);
     expect(hasReached(projected, ends)).toBe(true);
-  }, SLOWLY);
+  });
 }
 
 beforeAll(async () => {
@@ -76,7 +75,7 @@ async function delivered({ operator, endpoint }: Subscribed, count: number) {
     // The feed is projected beside the delivery log.
     expect((await operator.delivery(endpoint.id, found.at(-1)!.id)).envelope).not.toBeNull();
     return found;
-  }, SLOWLY);
+  });
 }
 
 /** Fails the first attempt of each third event. */
@@ -105,7 +104,7 @@ describe('an endpoint with previous_sequence', () => {
     await to.operator.replay(to.endpoint.id, last.id);
     await eventually(() => {
       expect(to.receiver.received.filter((push) => seqOf(push) === last.seq).length).toBeGreaterThan(1);
-    }, SLOWLY);
+    });
 
     const said = previousBySeq(to);
     expect([...said.keys()].toSorted((one, other) => one - other)).toEqual(wanted);
@@ -124,7 +123,7 @@ describe('an endpoint with previous_sequence', () => {
     expect(gaps.gaps).toEqual([{ after: wanted[4], before: wanted[6], missing: lost }]);
     const { request } = await to.operator.delivery(to.endpoint.id, last.id);
     expect(request).toMatchObject({ headers: { [HEADER]: String(wanted.at(-2)) } });
-  }, 180_000);
+  });
 
   it('names nothing with events of before, and begins with the next one', async () => {
     const to = await suite.aSubscriber();
@@ -142,12 +141,12 @@ describe('an endpoint with previous_sequence', () => {
           [3, [0]],
         ]),
       );
-    }, SLOWLY);
+    });
     const test = await to.operator.test(to.endpoint.id);
     await eventually(() => {
       expect(previousBySeq(to).get(test.seq)).toEqual([3]);
-    }, SLOWLY);
-  }, 120_000);
+    });
+  });
 
   it('names nothing with what is recovered, which does not count for later events', async () => {
     const to = await suite.aSubscriber({ previous_sequence: true });
@@ -158,12 +157,12 @@ describe('an endpoint with previous_sequence', () => {
     await to.operator.emit(ticket, ticket);
     await eventually(async () => {
       expect(await to.operator.api.feed()).toHaveLength(3);
-    }, SLOWLY);
+    });
     await to.operator.change(to.endpoint.id, { is_active: true });
     await eventually(async () => {
       const { matched } = await to.operator.recover(to.endpoint.id, { status: 'missed', since_seq: 1 });
       expect(matched).toBe(2);
-    }, SLOWLY);
+    });
     await delivered(to, 3);
     await stopDispatcher();
     await startDispatcher();
@@ -177,7 +176,7 @@ describe('an endpoint with previous_sequence', () => {
         [4, [1]],
       ]),
     );
-  }, 180_000);
+  });
 
   it('names the event before the first one of each request, whose events follow each other', async () => {
     const to = await suite.aSubscriber({ previous_sequence: true, ordering: { by: 'endpoint', batch: 10 } });
@@ -191,5 +190,5 @@ describe('an endpoint with previous_sequence', () => {
       requests++;
     }
     expect(requests).toBeLessThan(32);
-  }, 120_000);
+  });
 });

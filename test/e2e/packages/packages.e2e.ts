@@ -207,7 +207,7 @@ describe('the reference consumer', () => {
     // Both ways were of use.
     expect(new Set(rows.map(({ source }) => source))).toEqual(new Set(['push', 'feed']));
     expect(way.lost()).toBeGreaterThan(EVENTS / 20);
-  }, 180_000);
+  });
 });
 
 function exampleOf(type: EventType): unknown {

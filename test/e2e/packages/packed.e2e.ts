@@ -95,7 +95,7 @@ describe('the packages, packed and installed into an empty project', () => {
     for (const extension of ['mts', 'cts']) copyFileSync(SAMPLE, join(project, `sample.${extension}`));
     writeFileSync(join(project, 'around.d.mts'), AROUND);
     writeFileSync(join(project, 'subpaths.ts'), SUBPATHS);
-  }, 180_000);
+  }, 480_000);
 
   afterAll(() => {
     rmSync(project, { recursive: true, force: true });
@@ -144,7 +144,7 @@ describe('the packages, packed and installed into an empty project', () => {
         isError: true,
       });
     }
-  }, 120_000);
+  }, 480_000);
 
   it('have types for projects that do not know exports', async () => {
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');

@@ -246,8 +246,15 @@ export class Operator {
     return (JSON.parse((await this.#ask(method, path, status, body)).text) as { data: T }).data;
   }
 
+  /** A read that is answered 503 is repeated: a busy machine may take longer for a query than the api waits. */
   async #ask(method: string, path: string, status: number, body?: object): Promise<Answer> {
-    const answer = await this.api.request(method, path, body === undefined ? undefined : JSON.stringify(body));
+    const ask = async () => {
+      const answer = await this.api.request(method, path, body === undefined ? undefined : JSON.stringify(body));
+      if (method === 'GET' && answer.status === 503)
+        throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+      return answer;
+    };
+    const answer = method === 'GET' ? await eventually(ask) : await ask();
     if (answer.status !== status) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   }

@@ -28,6 +28,14 @@ export function seqsAt({ received }: Receiver): readonly number[] {
   return received.map((push) => Number(headerOf(push, 'x-service-sequence')));
 }
 
+/**
+ * The attempts of an endpoint's events that the receiver got, as `seq/attempt`, in the order in which they came first.
+ * One that is in flight when a dispatcher joins or leaves may come twice.
+ */
+export function attemptsAt({ received }: Receiver): readonly string[] {
+  return [...new Set(received.map((push) => `${headerOf(push, 'x-service-sequence')}/${attemptOf(push)}`))];
+}
+
 export function deliveryIdOf(push: Received): string {
   return headerOf(push, 'x-service-delivery-id');
 }

@@ -34,14 +34,11 @@ export class ConsumerProcess {
 
   /** Resolves with the first line that begins so. */
   async printed(beginning: string): Promise<string> {
-    return eventually(
-      () => {
-        const line = this.lines.find((printed) => printed.startsWith(beginning));
-        if (line === undefined) expect(this.lines.join('\n')).toContain(beginning);
-        return line ?? '';
-      },
-      { timeoutMs: 30_000 },
-    );
+    return eventually(() => {
+      const line = this.lines.find((printed) => printed.startsWith(beginning));
+      if (line === undefined) expect(this.lines.join('\n')).toContain(beginning);
+      return line ?? '';
+    });
   }
 
   /** Ends it by the signal, and resolves with its exit code. */
