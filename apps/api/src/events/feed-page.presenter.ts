@@ -12,9 +12,9 @@ const RECONNECT_MS = 2_000;
 /** The first bytes of a stream, which show the client that it is connected. */
 export const STREAM_START = `retry: ${RECONNECT_MS}\n\n`;
 
-/** Shows the client where to resume. Without data, it is no event, but it keeps proxies from closing an idle connection. */
+/** A comment, which keeps proxies from closing an idle connection, and where to resume. Without data, this is no event. */
 export function streamPosition(seq: Seq): string {
-  return `id: ${seq}\n\n`;
+  return `: position\nid: ${seq}\n\n`;
 }
 
 /** The page as server-sent events (contract 5.5). Written piece by piece, since a page can be large. */
