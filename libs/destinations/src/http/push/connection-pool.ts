@@ -70,10 +70,10 @@ export class ConnectionPool {
   }
 
   #takeIdle(peer: string): Connection | undefined {
-    const { clock, maxConnectionAgeMs } = this.options;
+    const { maxConnectionAgeMs } = this.options;
     for (let last = this.#idle.get(peer)?.at(-1); last !== undefined; last = this.#idle.get(peer)?.at(-1)) {
       this.#forget(last);
-      if (clock.now() - last.openedAt < maxConnectionAgeMs) return last;
+      if (performance.now() - last.openedAt < maxConnectionAgeMs) return last;
       last.destroy();
     }
     return undefined;

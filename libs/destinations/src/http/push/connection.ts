@@ -88,7 +88,7 @@ export class Connection {
     return this.#phase;
   }
 
-  /** When its socket was opened, milliseconds since the epoch. */
+  /** When its socket was opened, milliseconds of the monotonic clock. */
   get openedAt(): number {
     return this.#openedAt;
   }
@@ -236,7 +236,7 @@ export class Connection {
   #opened(socket: Socket, callback: buildConnector.Callback): void {
     this.#socket = socket;
     this.#phase = 'open';
-    this.#openedAt = this.options.clock.now();
+    this.#openedAt = performance.now();
     this.#bounds.attach(socket);
     this.#continueFilter.attach(socket);
     // Before undici, which ends the answer within its own listener.

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
@@ -56,6 +56,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
@@ -849,14 +850,16 @@ describe('connections', () => {
 
   it('are not used again when they are old, so that a changed name takes effect', async () => {
     const server = await receiver(answer(OK));
-    let now = 0;
+    let [now, elapsedMs] = [3_600_000, 0];
+    jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
     const push = client({ clock: { now: () => now }, maxConnectionAgeMs: 60_000 });
     dns.set('hooks.example.com', (asked) => [asked === 0 ? '127.0.0.1' : '10.0.0.1']);
     const url = `http://hooks.example.com:${server.port}/`;
     await push.post(aRequest(url));
-    now = 59_999;
+    // The clock is set back meanwhile.
+    [now, elapsedMs] = [0, 59_999];
     await expect(push.post(aRequest(url))).resolves.toMatchObject({ status: 200 });
-    now = 60_000;
+    elapsedMs = 60_000;
     await expect(push.post(aRequest(url))).resolves.toMatchObject({ error: 'blocked_address' });
     expect(server.connections()).toBe(1);
   });
