@@ -10,6 +10,7 @@ import { RecoveriesController } from './recoveries.controller.js';
 import { Recoveries } from './recoveries.js';
 import { ReplayDeliveryController } from './replay-delivery.controller.js';
 import { Replays } from './replays.js';
+import { RoutingProgress } from './routing-progress.js';
 import { SkipDeliveryController } from './skip-delivery.controller.js';
 import { Skips } from './skips.js';
 
@@ -24,7 +25,7 @@ import { Skips } from './skips.js';
     RecoverDeliveriesController,
     RecoveriesController,
   ],
-  providers: [ProjectedDelivery, ProjectedFacts, Recoveries, Replays, Skips],
+  providers: [ProjectedDelivery, ProjectedFacts, Recoveries, Replays, RoutingProgress, Skips],
   exports: [ProjectedDelivery, Recoveries, Replays],
 })
 export class DeliveriesModule {}

@@ -1,6 +1,5 @@
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { seqFromText, SEQ_NONE, type Clock, type EndpointId, type OrgId, type Seq } from '#libs/domain';
-import { CLOCK } from '#libs/platform';
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { seqFromText, SEQ_NONE, type EndpointId, type OrgId, type Seq } from '#libs/domain';
 import { EndpointRecords, RecoverySource, type RecoveryRange, type UndeliveredKind } from '#libs/postgres';
 import { OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
@@ -8,6 +7,7 @@ import { placeCursor } from '../http/place-cursor.js';
 import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { RoutingProgress } from './routing-progress.js';
 import { undeliveredJson } from './undelivered.presenter.js';
 
 export const UNDELIVERED_PAGE: PageLimits = { max: 250, fallback: 50 };
@@ -25,7 +25,7 @@ export class ListUndeliveredController {
   constructor(
     private readonly endpoints: EndpointRecords,
     private readonly source: RecoverySource,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly routing: RoutingProgress,
   ) {}
 
   /** Looks at a limited number of events. So a page may have fewer than `limit` before the last one, or none. */
@@ -39,7 +39,8 @@ export class ListUndeliveredController {
     parameters.throwIfAny();
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
-    const page = await this.source.page(orgId, endpoint, KINDS, EVERYTHING, after, limit, this.clock.now());
+    const time = await this.routing.lookTime(orgId);
+    const page = await this.source.page(orgId, endpoint, KINDS, EVERYTHING, after, limit, time);
     const data = page.events.map((event) => undeliveredJson({ ...event, endpointId: id }));
     return { data, next_cursor: page.next === null ? null : cursors.encode(page.next) };
   }

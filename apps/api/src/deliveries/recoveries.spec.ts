@@ -56,9 +56,10 @@ function someRecoveries() {
     none,
     none,
     { areComplete: () => Promise.resolve(true) } as unknown as Parameters[5],
-    { recoveryId: () => `rec_${++begun}` as RecoveryId } as Parameters[6],
+    { lookTime: () => Promise.resolve({ nowMs: 0, routedBeforeMs: 0 }) } as unknown as Parameters[6],
+    { recoveryId: () => `rec_${++begun}` as RecoveryId } as Parameters[7],
     none,
-    { retentionMs: 0 } as Parameters[8],
+    { retentionMs: 0 } as Parameters[9],
     clock,
     logger,
   );

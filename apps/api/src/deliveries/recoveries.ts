@@ -30,6 +30,7 @@ import { ProjectedDelivery } from './projected-delivery.js';
 import { ProjectedFacts } from './projected-facts.js';
 import { type RecoverDeliveriesDto, recoveryKinds, recoveryRange } from './recover-deliveries.dto.js';
 import { RECOVERY_PAGE, RecoveryRun } from './recovery-run.js';
+import { RoutingProgress } from './routing-progress.js';
 
 /** How long the response waits for the whole recovery, or for the count. The recovery continues after it. */
 const PATIENCE_MS = 5_000;
@@ -86,6 +87,7 @@ export class Recoveries extends RegularWork {
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
     private readonly facts: ProjectedFacts,
+    private readonly routing: RoutingProgress,
     private readonly identifiers: Identifiers,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CONFIG) private readonly config: Config,
@@ -151,10 +153,11 @@ export class Recoveries extends RegularWork {
 
   async #count(endpoint: EndpointRecord, { orgId, kinds, range }: RecoveryOrder): Promise<Recovered> {
     const deadline = performance.now() + PATIENCE_MS;
+    const began = await this.routing.lookTime(orgId);
     let matched = 0;
     let after: Seq | null = SEQ_NONE;
     while (after !== null && performance.now() < deadline) {
-      const page = await this.source.page(orgId, endpoint, kinds, range, after, RECOVERY_PAGE, this.clock.now());
+      const page = await this.source.page(orgId, endpoint, kinds, range, after, RECOVERY_PAGE, began);
       matched += page.events.length;
       after = page.next;
     }
@@ -205,11 +208,12 @@ export class Recoveries extends RegularWork {
   }
 
   #runOf(recovery: RecoveryRecord, worker: RecoveryWorker): RecoveryRun {
-    const { endpoints, facts, source, records, appender, topics, clock } = this;
+    const { endpoints, facts, routing, source, records, appender, topics, clock } = this;
     const signal = this.#ending.signal;
     return new RecoveryRun(recovery, {
       endpoints,
       facts,
+      routing,
       source,
       records,
       appender,

@@ -4,6 +4,7 @@ import { topicNames, type NewRecord } from '#libs/kafka-log';
 import type {
   EndpointRecord,
   EndpointRecords,
+  LookTime,
   Recoverable,
   RecoveryPage,
   RecoveryRecord,
@@ -53,7 +54,7 @@ function aRun(
   let [nowMs, elapsedMs] = [0, 0];
   jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
   const asked: number[] = [];
-  const askedAtMs: number[] = [];
+  const times: LookTime[] = [];
   const appended: NewRecord[] = [];
   const steps: RecoveryStep[] = [];
   const ends: unknown[] = [];
@@ -69,11 +70,12 @@ function aRun(
         return Promise.resolve(isProjected);
       },
     },
+    routing: { lookTime: () => Promise.resolve({ nowMs, routedBeforeMs: nowMs - 60_000 }) },
     source: {
       pending: () => Promise.resolve(pending),
-      page: (...[, , , , after, , atMs]: unknown[]) => {
+      page: (...[, , , , after, , time]: unknown[]) => {
         asked.push(after as number);
-        askedAtMs.push(atMs as number);
+        times.push(time as LookTime);
         nowMs += pageMs - setBackMs;
         elapsedMs += pageMs;
         const look = pages.shift();
@@ -103,7 +105,7 @@ function aRun(
     { ...RECOVERY, afterSeq: afterSeq as Seq },
     use as unknown as RecoveryRunDependencies & { endpoints: EndpointRecords },
   );
-  return { run, asked, askedAtMs, appended, steps, ends, releases };
+  return { run, asked, times, appended, steps, ends, releases };
 }
 
 const page =
@@ -178,10 +180,11 @@ describe('a recovery', () => {
     expect([caughtUp.releases, caughtUp.ends]).toEqual([[], [['done', null]]]);
   });
 
-  it('judges the age of events by the time before the projection was waited for', async () => {
-    const { run, askedAtMs } = aRun([page(100), page(null)], { factsMs: 1_500, pageMs: 1_000 });
+  it('asks what is routed before it waits for the projection', async () => {
+    const { run, times } = aRun([page(100), page(null)], { factsMs: 1_500, pageMs: 1_000 });
     await run.run();
-    expect(askedAtMs).toEqual([0, 0]);
+    const first = { nowMs: 0, routedBeforeMs: -60_000 };
+    expect(times).toEqual([first, first]);
   });
 
   it('sends no more than 5,000 in a turn, since the projection may not show them as pending yet', async () => {

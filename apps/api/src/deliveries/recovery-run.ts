@@ -13,6 +13,7 @@ import { attemptRecord, factRecord, type Appender, type NewRecord, type TopicNam
 import { appendOrRefuse } from './append-or-refuse.js';
 import type { ProjectedFacts } from './projected-facts.js';
 import { replayRecords } from './replay.js';
+import type { RoutingProgress } from './routing-progress.js';
 
 /** Events that are looked up and scheduled at a time: a few megabytes at most for events of the usual size. */
 export const RECOVERY_PAGE = 200;
@@ -26,6 +27,7 @@ const TURN_MS = 5_000;
 export interface RecoveryRunDependencies {
   readonly endpoints: EndpointRecords;
   readonly facts: Pick<ProjectedFacts, 'areComplete'>;
+  readonly routing: Pick<RoutingProgress, 'lookTime'>;
   readonly source: RecoverySource;
   readonly records: RecoveryRecords;
   readonly appender: Appender;
@@ -77,16 +79,16 @@ export class RecoveryRun {
    */
   async run(): Promise<void> {
     const { recovery } = this;
-    const { endpoints, facts, source, records, clock, worker, signal } = this.use;
+    const { endpoints, facts, routing, source, records, clock, worker, signal } = this.use;
     signal.throwIfAborted();
     // The facts of what was routed by then are projected before the first page. So what has no delivery was not sent.
-    const beganMs = clock.now();
+    const began = await routing.lookTime(recovery.orgId);
     if (!(await facts.areComplete(recovery.endpointId, signal))) {
       await records.release(recovery, worker, WAIT_MS);
       return;
     }
     const endsMs = performance.now() + TURN_MS;
-    // Events that routing may still send are looked at once more, until they are older.
+    // Events that routing may still send are looked at once more, until it cannot.
     let undecided: Seq | null = null;
     for (let after = recovery.afterSeq; ;) {
       signal.throwIfAborted();
@@ -107,7 +109,7 @@ export class RecoveryRun {
         return;
       }
       const { kinds, range } = recovery;
-      const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, beganMs);
+      const page = await source.page(recovery.orgId, endpoint, kinds, range, after, RECOVERY_PAGE, began);
       await this.#schedule(endpoint, page.events);
       undecided ??= page.firstUndecided;
       after = page.next ?? recovery.throughSeq;

@@ -254,6 +254,20 @@ describe('attempts of a partition that was given to another member', () => {
     expect(commits).toEqual([]);
   });
 
+  it('are not made if they are offered later, because their batch took long', async () => {
+    const records = [record(1), record(2)];
+    const intake = aFeeder().take({ topic: TOPIC, partition: 0, records }, aContext());
+    const [first, second] = records.map((one) => intake.open(one));
+    first!.offer(aDueAttempt(1));
+    assignAs(2, 1);
+    expect(second!.offer(aDueAttempt(2))).toBe('taken');
+    end(1);
+    for (const open of [first!, second!]) open.close();
+    expect(made).toEqual([1]);
+    await feeders[0]!.drain(1_000);
+    expect(commits).toEqual([]);
+  });
+
   it('are dropped as soon when this member is about to end', async () => {
     const { feeder, lane } = await aBusyFeeder();
     const drained = feeder.drain(60_000);

@@ -252,7 +252,7 @@ export class LaneFeeder {
         });
       },
       giveUp: () => {
-        if (this.#flights.get(flight.partition) === flight) this.#withdraw(flight);
+        if (this.#has(flight)) this.#withdraw(flight);
       },
       handled: () => {
         if (!this.#restsIfFull(flight)) return undefined;
@@ -321,6 +321,9 @@ export class LaneFeeder {
   }
 
   #offerOrWait(flight: PartitionFlight, attempt: Waiting): Offered {
+    this.#withdrawLost();
+    // The partition was lost while its batch was handled. Its next owner makes the attempt.
+    if (!this.#has(flight)) return 'taken';
     this.#keepOffering();
     const waiting = roomOf(flight, attempt.due);
     const offered = waiting.holds(attempt.due) ? 'share_full' : this.#offer(flight, attempt);
@@ -438,6 +441,11 @@ export class LaneFeeder {
     for (const flight of this.#flights.values()) {
       if (session.assigned[flight.topic]?.includes(flight.partition) !== true) this.#withdraw(flight);
     }
+  }
+
+  /** Whether this member has had the partition without a break since the flight began. */
+  #has(flight: PartitionFlight): boolean {
+    return this.#flights.get(flight.partition) === flight;
   }
 
   #withdraw(flight: PartitionFlight): void {

@@ -43,6 +43,9 @@ let aside: DueAttempt[];
 let diverted: DueAttempt[];
 /** Ends the diversions. */
 let moved: Promise<void>;
+/** Ends the writing of what is put aside. */
+let written: Promise<void>;
+let sessions: ConsumerSessions;
 let first: LaneFeeder;
 const feeders: LaneFeeder[] = [];
 /** Attempts end only when this resolves. */
@@ -91,7 +94,7 @@ beforeEach(() => {
   notRouted = 0;
   largeFrom = LARGE_FROM;
   [isStale, generation] = [false, 1];
-  [answered, moved] = [Promise.resolve(), Promise.resolve()];
+  [answered, moved, written] = [Promise.resolve(), Promise.resolve(), Promise.resolve()];
   startRouter();
 });
 
@@ -101,7 +104,7 @@ afterEach(async () => {
 
 /** A dispatcher whose lane takes a limited number of attempts of each endpoint. */
 function aDispatcher(): Dispatcher {
-  const sessions = new ConsumerSessions();
+  sessions = new ConsumerSessions();
   sessions.joined('router', { generation: 1, assigned: { [topics.log]: [0] }, holdsLease: () => true });
   const [logger, signal] = [createLogger('silent', 'test'), new AbortController().signal];
   const limits = { held: 5_000, keptForModest: 0, inFlightPerEndpoint: 5_000, heldPerOrg: 5_000 };
@@ -138,7 +141,7 @@ function aDispatcher(): Dispatcher {
     },
     putAside: (attempts) => {
       aside.push(...attempts.map(({ due }) => due));
-      return Promise.resolve();
+      return written;
     },
   } satisfies Pick<Dispatcher, 'first' | 'offerFirst' | 'divertFirst' | 'putAside'> as unknown as Dispatcher;
 }
@@ -270,6 +273,27 @@ describe('a batch of the log', () => {
     isStale = true;
     expect(await handle(aBatch(2))).toEqual({ kind: 'later', nextOffset: 0, waitMs: 0 });
     expect(made).toEqual([]);
+  });
+
+  it('is left to the next router when the partition is lost while deliveries are put aside', async () => {
+    largeFrom = 10_000;
+    subscribers = [
+      anEndpointRow(RESTED, ['ticket.created'], { is_paced: true }),
+      anEndpointRow(LATER, ['ticket.created'], { receives_after_seq: '450' }),
+    ];
+    startRouter();
+    let write: () => void = () => undefined;
+    written = new Promise((resolve) => (write = resolve));
+    const handled = handle(tickets(1, 600));
+    await eventually(() => {
+      expect(seqsOf(aside, RESTED)).toHaveLength(500);
+    });
+    const before = routedTo(LATER);
+    sessions.joined('router', { generation: 2, assigned: {}, holdsLease: () => true });
+    write();
+    await handled;
+    expect(before.at(-1)).toBe(499);
+    expect(routedTo(LATER)).toEqual(before);
   });
 
   it('counts as routed once its attempts have ended', async () => {

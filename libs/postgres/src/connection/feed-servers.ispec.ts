@@ -24,6 +24,7 @@ const DATABASES = 3;
 const EVENTS = 5;
 const DAY_MS = 86_400_000;
 const NOW_MS = Date.UTC(2026, 4, 20, 12);
+const TIME = { nowMs: NOW_MS, routedBeforeMs: NOW_MS };
 const INSTALLATION: InstallationRow = {
   id: '6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001',
   kafkaClusterId: 'cluster',
@@ -143,12 +144,12 @@ describe('a feed that is spread over databases', () => {
       const range = { sinceSeq: 1 as Seq, since: null, until: null, throughSeq: 4 as Seq };
       const subscriber = { id, orgId, events: ['ticket.created'], widgetIds: null, filter: null } as never;
       const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
-      const page = await source.page(orgId, subscriber, ['never_sent'], range, 0 as Seq, 2, NOW_MS);
+      const page = await source.page(orgId, subscriber, ['never_sent'], range, 0 as Seq, 2, TIME);
       expect(page.events.map(({ seq, envelope }) => [seq, envelope.toString()])).toEqual(
         [2, 3].map((seq) => [seq, anEvent(orgId, seq).envelope.toString()]),
       );
       expect(page.next).toBe(3);
-      const rest = await source.page(orgId, subscriber, ['never_sent'], range, 3 as Seq, 2, NOW_MS);
+      const rest = await source.page(orgId, subscriber, ['never_sent'], range, 3 as Seq, 2, TIME);
       expect([rest.events.map(({ seq }) => seq), rest.next]).toEqual([[4], null]);
       const asked = { startMs: NOW_MS - (NOW_MS % DAY_MS), count: 1, settledMs: NOW_MS };
       const bytes = oneTo(EVENTS).reduce((sum, seq) => sum + anEvent(orgId, seq).envelope.length, 0);
@@ -176,9 +177,9 @@ describe('a feed that is spread over databases', () => {
     const range = { sinceSeq: null, since: null, until: null, throughSeq: null };
     const source = new RecoverySource(store, 30 * DAY_MS, new CelFilters());
     const kinds = ['pending', 'failed', 'missed', 'never_sent'] as const;
-    const first = await source.page(orgId, subscriber, kinds, range, 0 as Seq, 50, NOW_MS);
+    const first = await source.page(orgId, subscriber, kinds, range, 0 as Seq, 50, TIME);
     expect([first.events, first.next]).toEqual([[], 5_000 + 100 - EVENTS - 1]);
-    const rest = await source.page(orgId, subscriber, kinds, range, first.next!, 50, NOW_MS);
+    const rest = await source.page(orgId, subscriber, kinds, range, first.next!, 50, TIME);
     expect([rest.events.map(({ seq }) => seq), rest.next]).toEqual([[6_000], null]);
   });
 

@@ -328,10 +328,11 @@ describe('what ended with its endpoint', () => {
     const source = new RecoverySource(store, 10 * DAY_MS, new CelFilters());
     const endpoint = (await records.find(orgId, endpointId))!;
     const range = { sinceSeq: 0 as Seq, since: null, until: null, throughSeq: null };
+    const time = { nowMs: later.getTime(), routedBeforeMs: later.getTime() };
     const found: number[] = [];
     let looks = 0;
     for (let after: Seq | null = 0 as Seq; after !== null; looks++) {
-      const page = await source.page(orgId, endpoint, ['failed'], range, after, 200, CREATED_AT_MS + DAY_MS);
+      const page = await source.page(orgId, endpoint, ['failed'], range, after, 200, time);
       found.push(...page.events.map(({ seq }) => seq));
       after = page.next;
     }

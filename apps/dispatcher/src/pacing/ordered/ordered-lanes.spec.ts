@@ -146,6 +146,15 @@ describe('a lane', () => {
     expect(begin(theLane())).toEqual([2]);
   });
 
+  it('sends again what is done here, but had another attempt that failed', () => {
+    look();
+    expect(begin(theLane())).toEqual([1, 2, 3]);
+    theLane().end({ kind: 'done', deliveries: 1 });
+    pending[0] = aRow(1, { attempts: 1, dueAtMs: nowMs });
+    look();
+    expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 2, delivery: { seq: 1 } });
+  });
+
   it('looks up its next request again when others take the place of deliveries that are not pending any more', () => {
     look();
     begin(theLane());

@@ -255,18 +255,22 @@ export class OrderedLane {
   }
 
   /**
-   * Notes which deliveries are pending. The others were skipped, or ended for another reason.
+   * Notes which deliveries are pending. The others were skipped, or ended for another reason. One that is done here, and
+   * has had more attempts than were known here, still waits: the fact of an earlier owner came late, before ours.
+   * @param pending by key
    * @param after the seq after which was looked
    * @param through the last seq that was looked at
    */
-  saw(pending: ReadonlySet<string>, after: number, through: number): void {
+  saw(pending: ReadonlyMap<string, OrderedDelivery>, after: number, through: number): void {
     const isGone = (seq: number, key: string) => seq > after && seq <= through && !pending.has(key);
     const queue = this.queue.filter(({ delivery }) => !isGone(delivery.seq, keyOf(delivery)));
     // The next request has room for later ones, which were not looked up.
     if (queue.length < this.queue.length) this.lookedUp = null;
     this.queue = queue;
     if (this.failed !== null && isGone(this.failed.seq, this.failed.key)) this.failed = null;
-    for (const [key, { seq }] of this.done) if (isGone(seq, key)) this.done.delete(key);
+    for (const [key, { seq, attempts }] of this.done) {
+      if (isGone(seq, key) || (pending.get(key)?.attempts ?? 0) > attempts) this.done.delete(key);
+    }
   }
 
   /** Returns those of the deliveries that it does not know, in their latest state. */
@@ -386,7 +390,7 @@ export class OrderedLanes {
   ): readonly (readonly [OrderedLane, readonly OrderedDelivery[]])[] {
     const isFull = rows.length === range.limit;
     const through = isFull ? (rows.at(-1)?.delivery.seq ?? 0) : Infinity;
-    const pending = new Set(rows.map(({ delivery }) => keyOf(delivery)));
+    const pending = new Map(rows.map((row) => [keyOf(row.delivery), row]));
     const lanes = lane === null ? this.#lanes : [lane];
     const fresh = lanes.map((one) => {
       one.saw(pending, range.after, through);

@@ -55,12 +55,19 @@ export interface Recoverable {
   readonly envelope: Buffer;
 }
 
+/** When events are looked at. */
+export interface LookTime {
+  readonly nowMs: number;
+  /** What was appended before this time is routed: routing sends none of it any more. */
+  readonly routedBeforeMs: number;
+}
+
 /**
  * Routing reads the endpoint shortly after the append. So an event from just before the endpoint became inactive may
  * have missed it. Events with a delivery do not count, so looking further back is safe. And an event without a delivery
  * may still get one by routing, unless it is older.
  */
-const ROUTING_DELAY_MS = 60_000;
+export const ROUTING_DELAY_MS = 60_000;
 
 /** The most events that one statement looks at, even if few can be recovered. It takes well under a second. */
 const EVENTS_LOOKED_AT = 5_000;
@@ -79,10 +86,10 @@ const IS_SUBSCRIBED = `e.event_type = any($7) and not starts_with(e.event_id, '$
   and ($8::uuid[] is null or e.widget_id is null or e.widget_id = any($8))`;
 
 /**
- * Whether the event came while the endpoint was inactive, by seq or by time. Periods follow one another, so only the
- * first one that ended after the event can have it. An endpoint can have very many.
+ * Whether the event came while the endpoint was inactive, by seq or by time, or within an interval before. Periods follow
+ * one another, so only the first one that ended after the event can have it. An endpoint can have very many.
  */
-const WAS_INACTIVE = `exists (
+const wasInactive = (before: string) => `exists (
           select from endpoints n
           cross join lateral (
             (select * from endpoint_inactive_periods where endpoint_id = n.id and ended_after_seq >= e.seq
@@ -96,9 +103,14 @@ const WAS_INACTIVE = `exists (
           where n.id = $2 and (
             e.seq > p.began_after_seq and e.seq <= p.ended_after_seq
             or e.appended_at < coalesce(p.ended_at, 'infinity')
-              and e.appended_at >= greatest(p.began_at - interval '${ROUTING_DELAY_MS} ms', n.created_at)
+              and e.appended_at >= greatest(p.began_at - ${before}, n.created_at)
           )
         )`;
+
+const ROUTING_DELAY = `interval '${ROUTING_DELAY_MS} ms'`;
+
+/** Whether the event was missed for that. One from before a period counts only once routing cannot send it any more. */
+const WAS_INACTIVE = wasInactive(`case when e.appended_at < $11 then ${ROUTING_DELAY} else interval '0' end`);
 
 /**
  * Whether the event came just after the endpoint was enabled. A period ends when the request comes, and the router reads
@@ -107,7 +119,7 @@ const WAS_INACTIVE = `exists (
 const CAME_AS_ENABLED = `exists (
           select from endpoint_inactive_periods
           where endpoint_id = $2 and ended_at <= e.appended_at
-            and ended_at > e.appended_at - interval '${ROUTING_DELAY_MS} ms'
+            and ended_at > e.appended_at - ${ROUTING_DELAY}
         )`;
 
 /** The events to look at. Parameters: org; the seq before them, their times, and the last seq. */
@@ -157,7 +169,7 @@ const pageSql = (lookedAt: string, envelope: string) => `
           select seq, appended_at from looked_at e
           where e.appended_at >= $11 and ${IS_SUBSCRIBED}
             and ('never_sent' = any($6) and e.seq > (select receives_after_seq from endpoints where id = $2)
-              or 'missed' = any($6) and ${CAME_AS_ENABLED} and not ${WAS_INACTIVE})
+              or 'missed' = any($6) and (${CAME_AS_ENABLED} or ${wasInactive(ROUTING_DELAY)}) and not ${WAS_INACTIVE})
             and not exists (
               select from deliveries d
               where d.endpoint_id = $2 and ${ANY_STATUS} and d.created_at = e.appended_at and d.seq = e.seq
@@ -264,7 +276,7 @@ export class RecoverySource {
     range: RecoveryRange,
     after: Seq,
     limit: number,
-    nowMs: number,
+    { nowMs, routedBeforeMs }: LookTime,
   ): Promise<RecoveryPage> {
     const keptSinceMs = nowMs - this.retentionMs;
     const bounds = [
@@ -278,7 +290,7 @@ export class RecoverySource {
       endpoint.events,
       endpoint.widgetIds satisfies readonly WidgetId[] | null,
       limit,
-      new Date(nowMs - ROUTING_DELAY_MS),
+      new Date(routedBeforeMs),
     ] as const;
     await this.store.feed.settled();
     const rows = await (this.store.feed.isInMain(orgId)
