@@ -56,5 +56,5 @@ export default {
     { ...withInfrastructure, displayName: 'browser', testMatch: ['<rootDir>/test/browser/**/*.browser.ts'] },
   ],
   // Long enough on a machine that is busy with other things.
-  testTimeout: 240_000,
+  testTimeout: 600_000,
 };

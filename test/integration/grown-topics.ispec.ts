@@ -23,7 +23,6 @@ import { RawProducer } from '../support/raw-producer.js';
 import { recordBatch } from '../support/record-batch.js';
 import { oneTo } from '../support/sequence.js';
 
-const PATIENCE = { timeoutMs: 40_000 };
 const GROWN = 6;
 
 let gapless: GaplessUnderTest;
@@ -63,7 +62,7 @@ async function feedOf(count: number): Promise<readonly string[]> {
     const feed = await api.feed();
     expect(feed.map(({ seq }) => seq)).toEqual(oneTo(count));
     return feed.map(({ id }) => id);
-  }, PATIENCE);
+  });
 }
 
 /** As services do whose client goes by the partitions of the topic; with a stamp that only counts in its own partition. */
@@ -93,7 +92,7 @@ async function expectApplied(environment: Environment = gapless.environment): Pr
   await eventually(async () => {
     const applied = await runCommand(repairCommand, environment, ['--apply']);
     expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
-  }, PATIENCE);
+  });
 }
 
 it('starts on an inbox that was altered to more partitions after a repair, which moves what producers wrote to the wrong partitions', async () => {
@@ -103,7 +102,7 @@ it('starts on an inbox that was altered to more partitions after a repair, which
   await connection.withAdmin((admin) =>
     admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] }),
   );
-  const misplaced = await eventually(() => produceMisplaced(3), PATIENCE);
+  const misplaced = await eventually(() => produceMisplaced(3));
 
   await expect(gapless.startAll()).rejects.toThrow(/inbox\.v1 has 6 partitions.*gapless -- repair/);
   // As on a machine where nobody has said how many partitions there are: the installation knows.
@@ -134,15 +133,15 @@ it('starts on an inbox that was altered to more partitions after a repair, which
     const dead = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('dead-letter'));
     expect(dead.map(({ headers }) => headers['x-error-code'])).toEqual(['wrong_partition']);
     expect(String(dead[0]?.value)).toContain(late);
-  }, PATIENCE);
+  });
   await eventually(async () => {
     expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
-  }, PATIENCE);
+  });
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   const again = await runCommand(repairCommand, gapless.environment);
   expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
-}, 120_000);
+});
 
 it('moves more than fits into one request', async () => {
   await app.stop();
@@ -151,11 +150,11 @@ it('moves more than fits into one request', async () => {
   );
   const large = JSON.stringify({ text: 'x'.repeat(250_000) });
   const ids: string[] = [];
-  for (let sent = 0; sent < 4; sent++) ids.push(...(await eventually(() => produceMisplaced(10, large), PATIENCE)));
+  for (let sent = 0; sent < 4; sent++) ids.push(...(await eventually(() => produceMisplaced(10, large))));
   await expectApplied();
   await start();
   expect(await feedOf(ids.length)).toEqual(ids);
-}, 120_000);
+});
 
 it('moves what it can read, and leaves batches that nobody can, such as one with a codec that Gapless does not take', async () => {
   await app.stop();
@@ -180,16 +179,16 @@ it('moves what it can read, and leaves batches that nobody can, such as one with
   const unreadable = recordBatch([{ key: Buffer.from(orgId), value: Buffer.from('{}') }], Date.now(), PACKINGS.lz4);
   const ids: string[] = [];
   for (let sent = 0; sent < 2; sent++) {
-    ids.push(...(await eventually(() => produceMisplaced(1), PATIENCE)));
+    ids.push(...(await eventually(() => produceMisplaced(1))));
     await eventually(async () => {
       expect(await raw.send(topic('inbox'), partitionOf(orgId, GROWN), unreadable)).toHaveProperty('offset');
-    }, PATIENCE);
+    });
   }
   raw.close();
   await expectApplied();
   await start();
   expect(await feedOf(ids.length)).toEqual(ids);
-}, 120_000);
+});
 
 it('prints every event of an organization after the log was altered to more partitions', async () => {
   await api.emit([{ event: 'ticket.created', data: {} }]);
@@ -199,7 +198,7 @@ it('prints every event of an organization after the log was altered to more part
     await admin.createPartitions({ topicPartitions: [{ topic: topic('log'), count: GROWN }] });
     await eventually(async () => {
       expect(await admin.fetchTopicOffsets(topic('log'))).toHaveLength(GROWN);
-    }, PATIENCE);
+    });
   });
   const printed: { readonly org_id: string; readonly seq: number }[] = [];
   const command = tailCommand(
@@ -218,4 +217,4 @@ it('prints every event of an organization after the log was altered to more part
     [orgId, 1],
     [orgId, 2],
   ]);
-}, 120_000);
+});

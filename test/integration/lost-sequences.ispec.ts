@@ -18,8 +18,6 @@ import { readLog } from '../support/log-reader.js';
 import { scrape, valueOf } from '../support/scrape.js';
 import { oneTo } from '../support/sequence.js';
 
-const PATIENCE = { timeoutMs: 40_000 };
-
 let gapless: GaplessUnderTest;
 let app: GaplessApp;
 let api: ApiClient;
@@ -51,7 +49,7 @@ async function feedOf(count: number): Promise<readonly string[]> {
     const feed = await api.feed();
     expect(feed.map(({ seq }) => seq)).toEqual(oneTo(count));
     return feed.map(({ id }) => id);
-  }, PATIENCE);
+  });
 }
 
 /** Removes all records of the log, as retention would, and the checkpoints with their topic, which the next start makes again. */
@@ -73,7 +71,7 @@ async function expectReady(status: number, text: RegExp): Promise<void> {
   await eventually(async () => {
     const answer = await fetch(`${app.url}/health/ready`);
     expect([answer.status, await answer.text()]).toEqual([status, expect.stringMatching(text)]);
-  }, PATIENCE);
+  });
 }
 
 it('gives the seq after the last one in Postgres, when checkpoint and log are gone', async () => {
@@ -86,7 +84,7 @@ it('gives the seq after the last one in Postgres, when checkpoint and log are go
   // Before any record comes.
   await eventually(async () => {
     expect(valueOf(await scrape(app.url), 'gapless_partitions_stopped', { group: 'sequencer' })).toBe(1);
-  }, PATIENCE);
+  });
   await joinAgain(gapless.environment['KAFKA_BROKERS']!, `${gapless.environment['TOPIC_PREFIX']!}-sequencer`);
   await pause(2_000);
   await expectReady(503, /is stopped \(sequences_behind_log\)/);
@@ -101,7 +99,7 @@ it('gives the seq after the last one in Postgres, when checkpoint and log are go
   await eventually(async () => {
     const applied = await runCommand(repairCommand, gapless.environment, ['--apply']);
     expect([applied.failure, applied.lines.at(-1)]).toEqual([null, 'Done. Start all processes, then run verify.']);
-  }, PATIENCE);
+  });
 
   await start();
   const [later] = await emit(1);
@@ -113,4 +111,4 @@ it('gives the seq after the last one in Postgres, when checkpoint and log are go
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
   const again = await runCommand(repairCommand, gapless.environment);
   expect(again.lines).toEqual(['No topic went back. There is nothing to repair.']);
-}, 120_000);
+});

@@ -16,6 +16,8 @@ export interface PrivateKafka {
   kill(): Promise<void>;
   /** Has it stand still for so long: its connections stay open, and nothing is answered. */
   stall(forMs: number): Promise<void>;
+  /** Has it stand still until what is done meanwhile has ended. */
+  stallDuring(act: () => Promise<unknown>): Promise<void>;
   /** Stops it for good. */
   remove(): Promise<void>;
 }
@@ -45,6 +47,14 @@ export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean }
     if (running !== undefined) signal('SIGKILL');
     await stop();
   };
+  const stallDuring = async (act: () => Promise<unknown>) => {
+    signal('SIGSTOP');
+    try {
+      await act();
+    } finally {
+      signal('SIGCONT');
+    }
+  };
   return {
     brokers,
     dataDir,
@@ -54,14 +64,8 @@ export async function aPrivateKafka({ runs = true }: { readonly runs?: boolean }
     },
     stop,
     kill,
-    async stall(forMs) {
-      signal('SIGSTOP');
-      try {
-        await delay(forMs);
-      } finally {
-        signal('SIGCONT');
-      }
-    },
+    stall: (forMs) => stallDuring(() => delay(forMs)),
+    stallDuring,
     async remove() {
       // Its records go, too, so it need not write them.
       await kill();

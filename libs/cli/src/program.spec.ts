@@ -171,7 +171,7 @@ describe('gapless events tail', () => {
     expect(await failure(machine.run('events', 'tail', '--from', '4127', '--no-follow'))).toMatch(
       /^The feed ends at #3, so no event is after #4127\./,
     );
-  }, 30_000);
+  });
 
   it('says that it waits if the feed ends before --from', async () => {
     service.answer = () => aPage([]);

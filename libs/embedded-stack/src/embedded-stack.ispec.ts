@@ -256,7 +256,7 @@ describe('embedded Kafka and Postgres at later starts', () => {
       expect(servers.filter(isAlive)).toEqual(servers);
       await running.pop()?.stop();
     }
-  }, 300_000);
+  });
 
   it('start after a killed Postgres of which one process does not end', async () => {
     const elsewhere = await startElsewhere(dataDir);

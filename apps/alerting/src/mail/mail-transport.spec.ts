@@ -92,8 +92,8 @@ it('a mail server with a certificate that is not valid gets no password, and the
 });
 
 it('a mail server may take longer to accept a mail than to greet', async () => {
-  const times = { connectMs: 3_000, silentMs: 60_000, mailMs: 60_000 };
-  const { send, mails } = await transportTo('127.0.0.1', '', false, 3_500, times);
+  const times = { connectMs: 10_000, silentMs: 60_000, mailMs: 60_000 };
+  const { send, mails } = await transportTo('127.0.0.1', '', false, 10_500, times);
   await send();
   expect(mails()).toBe(1);
 });
@@ -118,7 +118,7 @@ it('a mail that a server answers without end fails, and the next one gets anothe
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const times = { connectMs: 30_000, silentMs: 30_000, mailMs: 5_000 };
+  const times = { connectMs: 30_000, silentMs: 30_000, mailMs: 10_000 };
   const transport = createMailTransport(`smtp://127.0.0.1:${port}`, times);
   closing.push(
     async () => {
@@ -127,7 +127,7 @@ it('a mail that a server answers without end fails, and the next one gets anothe
     },
     () => transport.close(),
   );
-  await expect(transport.send(MAIL)).rejects.toThrow('The mail server did not take the mail within 5 s.');
+  await expect(transport.send(MAIL)).rejects.toThrow('The mail server did not take the mail within 10 s.');
   expect([connections, mails()]).toEqual([1, 0]);
   await transport.send(MAIL);
   expect([connections, mails()]).toEqual([2, 1]);

@@ -21,4 +21,4 @@ it('an operation looks ever less often while the projection is behind, and gives
   const { found, looks } = await wait(Infinity);
   expect(found).toBeUndefined();
   expect(looks).toBeLessThanOrEqual(30);
-}, 20_000);
+});

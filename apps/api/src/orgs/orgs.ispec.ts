@@ -333,11 +333,11 @@ describe('deleting an organization', () => {
         ends.length,
       );
     });
-    const startedMs = performance.now();
     expect((await ask('DELETE', `${ORGS}/${orgId}`)).status).toBe(204);
+    const deletedMs = performance.now();
     const texts = await Promise.all(ends);
     // Without a notification they would end after 15 s.
-    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(performance.now() - deletedMs).toBeLessThan(10_000);
     expect(texts.filter((text) => text.includes('notifications/events/terminated'))).toHaveLength(2);
     const reader = (await stranger).body?.getReader();
     const ended = async () => {

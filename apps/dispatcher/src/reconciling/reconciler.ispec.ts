@@ -282,7 +282,14 @@ describe('the reconciler', () => {
     });
     const lost = await aPendingDelivery();
     const reconciler = aReconciler();
-    expect(await reconciler.round()).toBe(1);
+    // On a busy machine, its patience may end before the lanes have passed what they have. The hanging attempt is held for
+    // longer than this.
+    await eventually(
+      async () => {
+        expect(await reconciler.round()).toBe(1);
+      },
+      { timeoutMs: 40_000 },
+    );
     await eventually(async () => {
       expect((await stored(lost)).delivery.status).toBe('delivered');
     });
@@ -302,19 +309,16 @@ describe('the reconciler', () => {
     const second = await aPendingDelivery();
     const reconciler = aReconciler({ patienceMs: 20_000 });
     expect(await reconciler.round()).toBe(LOST + 2);
-    await eventually(
-      () => {
-        expect([firstReceiver.received.length, receiver.received.length]).toEqual([LOST + 1, 1]);
-      },
-      { timeoutMs: 60_000 },
-    );
-    await eventually(() => pendingOf(first.endpointId, second.endpointId), { timeoutMs: 60_000 });
+    await eventually(() => {
+      expect([firstReceiver.received.length, receiver.received.length]).toEqual([LOST + 1, 1]);
+    });
+    await eventually(() => pendingOf(first.endpointId, second.endpointId));
     expect(await reconciler.round()).toBe(0);
     const pushed = firstReceiver.received.map(({ headers }) => headers['x-service-delivery-id']);
     expect(new Set(pushed).size).toBe(LOST + 1);
     expect(pushed).toHaveLength(LOST + 1);
     await firstReceiver.close();
-  }, 120_000);
+  });
 
   /** As many pending deliveries like this one, of events of their own, whose attempts were never written. */
   async function copies(delivery: DeliveryRef, count: number): Promise<void> {

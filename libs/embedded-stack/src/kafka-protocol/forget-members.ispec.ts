@@ -21,7 +21,7 @@ let cluster: EmbeddedKafkaCluster;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gapless-forget-'));
   cluster = await startEmbeddedKafkaCluster({ dataDir: directory, nodes: 1, log: () => undefined });
-}, 120_000);
+});
 
 afterAll(async () => {
   await cluster.stop();

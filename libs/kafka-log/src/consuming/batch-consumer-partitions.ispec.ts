@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { membersOf } from '../../../../test/support/group-members.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { withLongSessions } from '../../../../test/support/long-sessions.js';
 import { PACKINGS } from '../../../../test/support/packings.js';
 import { RawProducer } from '../../../../test/support/raw-producer.js';
 import { recordBatch } from '../../../../test/support/record-batch.js';
@@ -28,7 +29,7 @@ const consumers: BatchConsumer[] = [];
 const releases: (() => void)[] = [];
 
 beforeAll(async () => {
-  connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+  connection = withLongSessions(new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger }));
   appender = new Appender(connection, { retries: 3 });
   await appender.connect();
 });

@@ -7,6 +7,7 @@ import { createLogger, HealthBoard } from '#libs/runtime';
 import { aPrivateKafka } from '../../../../test/support/private-kafka.js';
 import { forgetMembers, membersOf } from '../../../../test/support/group-members.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { withLongSessions } from '../../../../test/support/long-sessions.js';
 import { makeTopics } from '../../../../test/support/topics.js';
 import { Appender } from '../producing/appender.js';
 import { BatchConsumer, type BatchConsumerOptions, type BatchContext } from './batch-consumer.js';
@@ -29,7 +30,7 @@ const consumers: BatchConsumer[] = [];
 const sessions: (ConsumerSession | null)[] = [];
 
 beforeAll(async () => {
-  connection = new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger });
+  connection = withLongSessions(new KafkaConnection({ brokers: brokers.split(','), clientId: 'test', logger }));
   appender = new Appender(connection, { retries: 3 });
   await appender.connect();
 });
@@ -113,7 +114,7 @@ describe('a batch consumer', () => {
       seen.push(...records.map(({ value }) => String(value)));
       return Promise.resolve(undefined);
     });
-    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 60_000 });
     await producer.connect();
     const committed = await producer.transaction();
     await committed.send({ topic, messages: [{ value: 'b' }] });
@@ -140,7 +141,7 @@ describe('a batch consumer', () => {
       seen.push(...records.map(({ value }) => String(value)));
       return Promise.resolve(undefined);
     });
-    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 60_000 });
     await producer.connect();
     const aborted = await producer.transaction();
     await aborted.send({ topic, messages: [{ value: 'aborted' }] });
@@ -294,9 +295,9 @@ describe('a batch consumer', () => {
     });
     const startedAt = performance.now();
     await eventually(() => {
-      expect(performance.now() - startedAt).toBeGreaterThan(6_000);
+      expect(performance.now() - startedAt).toBeGreaterThan(12_000);
     });
-    // Longer than the lease of a member that sends no heartbeats. On a busy machine, one of them may be late.
+    // Longer than the session of a member that sends no heartbeats. On a busy machine, one of them may be late.
     await eventually(() => {
       expect(context!.holdsLease()).toBe(true);
     });

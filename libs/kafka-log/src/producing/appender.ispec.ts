@@ -145,9 +145,7 @@ describe('the appender', () => {
     const doomed = new Appender(connection, { retries: 1 });
     await doomed.connect();
     await doomed.append([record(topic, 'first')]);
-    const stalled = kafka.stall(8_000);
-    await expect(doomed.append([record(topic, 'uncertain')])).rejects.toThrow();
-    await stalled;
+    await kafka.stallDuring(() => expect(doomed.append([record(topic, 'uncertain')])).rejects.toThrow());
     // The controller may have given the broker up while it was stalled: it takes a moment until it has a leader again.
     await eventually(() => doomed.append([record(topic, 'after')]));
     await doomed.close();

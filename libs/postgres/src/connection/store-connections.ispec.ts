@@ -136,10 +136,15 @@ describe('a read of an organization that was given up', () => {
     await reads.open(() => undefined);
     const read = (name: string, sql: string) => reads.preparedForOrg(anOrgId(), name, sql, []);
     try {
-      expect(await eventually(() => read('quick', 'select 1 as one'))).toEqual([{ one: 1 }]);
-      const beganMs = performance.now();
-      await expect(read('slow', 'select pg_sleep(10)')).rejects.toThrow('Query read timeout');
-      expect(performance.now() - beganMs).toBeLessThan(2 * queryTimeoutMs);
+      let tookMs = Infinity;
+      // A busy machine may stand still in one of them; a read that waits for the server again takes longer in all.
+      for (let tries = 0; tries < 3 && tookMs >= 2 * queryTimeoutMs; tries++) {
+        expect(await eventually(() => read('quick', 'select 1 as one'))).toEqual([{ one: 1 }]);
+        const beganMs = performance.now();
+        await expect(read('slow', 'select pg_sleep(10)')).rejects.toThrow('Query read timeout');
+        tookMs = performance.now() - beganMs;
+      }
+      expect(tookMs).toBeLessThan(2 * queryTimeoutMs);
     } finally {
       await reads.close();
     }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { quickestRunMs } from '../../../../../test/support/quickest-run.js';
 import { acceptsStream } from './accepts-stream.js';
 
 /** About as much as a request may have in its headers. */
 const LONG = 15_900;
+const LIMIT_MS = 500;
 
 describe('a caller takes a stream', () => {
   it.each([
@@ -41,8 +43,9 @@ describe('a caller takes a stream', () => {
     `text/event-stream${';q=0x'.repeat(LONG / 5)}`,
     `text/event-stream${'='.repeat(LONG)}`,
   ])('and none makes the answer slow', (accept) => {
-    const beganMs = performance.now();
-    for (let n = 0; n < 10; n++) acceptsStream(accept);
-    expect(performance.now() - beganMs).toBeLessThan(500);
+    const tenTimes = () => {
+      for (let n = 0; n < 10; n++) acceptsStream(accept);
+    };
+    expect(quickestRunMs(tenTimes, LIMIT_MS)).toBeLessThan(LIMIT_MS);
   });
 });

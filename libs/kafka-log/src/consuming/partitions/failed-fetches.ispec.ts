@@ -4,6 +4,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { FailingPartition } from '../../../../../test/support/failing-partition.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { withLongSessions } from '../../../../../test/support/long-sessions.js';
 import { makeTopics } from '../../../../../test/support/topics.js';
 import { KafkaConnection } from '../../connection/kafka-connection.js';
 import { Appender } from '../../producing/appender.js';
@@ -21,7 +22,7 @@ it.each([
   const topic = `t${randomBytes(6).toString('hex')}`;
   const failing = new FailingPartition(topic, TROUBLED);
   const kafka = new Kafka({ brokers, clientId: 'test', socketFactory: failing.open, logLevel: logLevel.NOTHING });
-  const connection = new KafkaConnection({ brokers, clientId: 'test', logger, kafka });
+  const connection = withLongSessions(new KafkaConnection({ brokers, clientId: 'test', logger, kafka }));
   await makeTopics(connection, [{ topic, partitions: 2, retentionMs: -1, compacted: false, appendTime: false }]);
   const appender = new Appender(connection, { retries: 3 });
   const append = (partition: number, value: string) =>

@@ -21,7 +21,7 @@ const TOPIC = 'written';
 const [LEADERLESS, LED] = [0, 1];
 const [KILLED_NODE, OTHER_NODE] = [2, 1];
 /** How soon a partition goes on once it has a leader: a partition that fails rests for at most 5 s. */
-const SOON = { timeoutMs: 20_000 };
+const SOON = { timeoutMs: 60_000 };
 
 const logger = createLogger('silent', 'test');
 const appenders: Appender[] = [];

@@ -19,7 +19,6 @@ import { FeedReader, type FeedQuery } from './feed-reader.js';
 
 const DAY_MS = 86_400_000;
 const MAX_LAG_MS = 3_000;
-const PATIENCE = { timeoutMs: 30_000 };
 const INSTALLATION: InstallationRow = {
   id: '6f1fbb3c-51d4-4bd9-9d0b-7a0ac8c5a001',
   kafkaClusterId: 'cluster',
@@ -73,7 +72,7 @@ async function untilItServes(one = look): Promise<void> {
   await eventually(async () => {
     state = await one.look();
     expect(state).toMatchObject({ kind: 'serves' });
-  }, PATIENCE);
+  });
 }
 
 async function write(count: number, appendedAtMs = Date.now()): Promise<void> {
@@ -107,7 +106,7 @@ async function untilReplayed(replicaEnd = 'pg_last_wal_replay_lsn()'): Promise<v
       [at],
     );
     expect(row?.is_there).toBe(true);
-  }, PATIENCE);
+  });
 }
 
 /** Waits until the replica has received what the primary has, also while its replay is paused. */
@@ -123,6 +122,19 @@ async function pageOf(reader: FeedReader, query: Partial<FeedQuery>) {
   const page = await reader.page(orgId, { since: 0 as Seq, limit: 10, ...query }, Date.now());
   const { nextSeq, oldestSeq, headSeq, items } = page;
   return { nextSeq, oldestSeq, headSeq, items };
+}
+
+/** Reads a page while the replica serves, and again if it did not answer in time, as on a busy machine. */
+async function pageInTime(reader: FeedReader, query: Partial<FeedQuery>) {
+  return eventually(async () => {
+    serveNow();
+    const page = await pageOf(reader, query);
+    if (reads.at(-1) === 'away') {
+      reads.pop();
+      throw new Error('the replica did not answer in time');
+    }
+    return page;
+  });
 }
 
 /** Returns a reader that knows the head of the org. */
@@ -176,8 +188,7 @@ describe('pages from a replica', () => {
         { since: 0, limit: 50, until: 30, events: ['ticket.reply'] },
         { since: 0, limit: 5, until: 60, isDescending: true },
       ] as unknown as Partial<FeedQuery>[]) {
-        serveNow();
-        expect(await pageOf(reader, query)).toEqual(await pageOf(readerOf(alone), query));
+        expect(await pageInTime(reader, query)).toEqual(await pageOf(readerOf(alone), query));
       }
       expect(reads).toEqual(Array(7).fill('served'));
     } finally {
@@ -204,12 +215,10 @@ describe('pages from a replica', () => {
     try {
       await write(40);
       const reader = await aReader();
-      serveNow();
-      const page = await pageOf(reader, { since: 5 as Seq, limit: 20 });
+      const page = await pageInTime(reader, { since: 5 as Seq, limit: 20 });
       expect(page.items.map(({ seq }) => Number(seq))).toEqual(oneTo(20).map((n) => n + 5));
-      serveNow();
       // Nothing of it is on the replica: not even the oldest seq may be made up.
-      expect(await pageOf(reader, { since: 15 as Seq, limit: 20 })).toMatchObject({ oldestSeq: 1, headSeq: 50 });
+      expect(await pageInTime(reader, { since: 15 as Seq, limit: 20 })).toMatchObject({ oldestSeq: 1, headSeq: 50 });
       expect(reads).toEqual(['behind', 'behind']);
     } finally {
       await standby.pauseReplay(false);
@@ -224,8 +233,7 @@ describe('pages from a replica', () => {
       await write(10);
       const query = { since: 0 as Seq, until: 15 as Seq };
       const reader = await aReader();
-      serveNow();
-      expect(await pageOf(reader, query)).toMatchObject({ items: [], oldestSeq: 21, headSeq: 30 });
+      expect(await pageInTime(reader, query)).toMatchObject({ items: [], oldestSeq: 21, headSeq: 30 });
       expect(reads).toEqual(['behind']);
     } finally {
       await standby.pauseReplay(false);
@@ -321,15 +329,19 @@ describe('a replica that cannot serve', () => {
         await write(1);
         state = await look.look();
         expect(state).toMatchObject({ kind: 'left-out', reason: expect.stringContaining('REPLICA_MAX_LAG') });
-      }, PATIENCE);
+      });
       await pageOf(reader, {});
       expect(reads).toEqual([]);
     } finally {
       await standby.pauseReplay(false);
     }
-    await untilItServes();
-    await pageOf(reader, {});
-    expect(reads).toEqual(['served']);
+    await eventually(async () => {
+      await untilItServes();
+      reads = [];
+      await pageOf(reader, {});
+      // On a busy machine, it may not answer in time, and is left out again.
+      expect(reads).toEqual(['served']);
+    });
   });
 
   it('is not asked when nothing has looked at it for as long', async () => {
