@@ -200,7 +200,7 @@ describe('a rebuild', () => {
     await rebuild(installation, { ...REQUEST, fromEmpty: true }, PROGRESS);
     const orgId = anOrgOf(0);
     type Query = (this: Store, ...asked: Parameters<Store['query']>) => Promise<never[]>;
-    const { query } = Store.prototype as { readonly query: Query };
+    const { query } = Store.prototype as unknown as { readonly query: Query };
     const spy = jest.spyOn(Store.prototype, 'query').mockImplementation(async function (this: Store, ...asked) {
       if (asked[0].startsWith('analyze') && this.databaseUrl === store.databaseUrl) {
         await append(0, 500, orgId);
