@@ -6,7 +6,7 @@ import { feedTables, foldHere, type FoldTables } from './fold-stretches.js';
 import type { FoldOrder, FromFoldThread } from './fold-threads.js';
 import { foldStoreOptions } from './fold-store-options.js';
 
-/** Does what a thread was told to do, and sends what became of it. */
+/** Does the work of one thread, and sends what became of it. */
 export async function foldInThread(
   { config, databaseUrl, isShadow, rules, stretches }: FoldOrder,
   send: (message: FromFoldThread) => void,

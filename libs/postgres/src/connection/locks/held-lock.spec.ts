@@ -9,7 +9,7 @@ function aConnection(query: () => Promise<unknown>): Client {
   return Object.assign(new EventEmitter(), { query }) as never;
 }
 
-/** Work that goes on until it is told that its lock is lost. */
+/** Work that goes on until its lock is lost. */
 function untilLost(lost: AbortSignal): Promise<string> {
   return eventually(() => {
     expect(lost.aborted).toBe(true);
@@ -36,7 +36,7 @@ describe('the connection of a lock', () => {
     await expect(whileHeld(client, () => Promise.reject(new Error('the brokers are away')))).rejects.toThrow('brokers');
   });
 
-  it('is lost if it does not answer: the work is told so, and has failed', async () => {
+  it('is lost if it does not answer: the work gets the signal, and has failed', async () => {
     const client = aConnection(() => Promise.reject(new Error('Query read timeout')));
     const work = whileHeld(client, untilLost, 1);
     await expect(work).rejects.toThrow(LockLostError);
