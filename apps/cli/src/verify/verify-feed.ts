@@ -34,7 +34,7 @@ export interface FeedVerdict {
 
 const ORGS_AT_ONCE = 500;
 
-/** What is known of the log before it is read. */
+/** The positions of the log before it is read. */
 interface KnownLog {
   readonly bounds: ReadonlyMap<number, PartitionBounds>;
   readonly projected: Positions;
