@@ -114,7 +114,7 @@ describe('a batch consumer', () => {
       seen.push(...records.map(({ value }) => String(value)));
       return Promise.resolve(undefined);
     });
-    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 60_000 });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
     await producer.connect();
     const committed = await producer.transaction();
     await committed.send({ topic, messages: [{ value: 'b' }] });
@@ -141,7 +141,7 @@ describe('a batch consumer', () => {
       seen.push(...records.map(({ value }) => String(value)));
       return Promise.resolve(undefined);
     });
-    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 60_000 });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
     await producer.connect();
     const aborted = await producer.transaction();
     await aborted.send({ topic, messages: [{ value: 'aborted' }] });

@@ -126,7 +126,7 @@ describe('reading stretches of partitions', () => {
   });
 
   it('ends also where a transaction leaves nothing to read', async () => {
-    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 60_000 });
+    const producer = connection.kafka.producer({ transactionalId: topic, transactionTimeout: 3_000 });
     await producer.connect();
     const committed = await producer.transaction();
     await committed.send({ topic, messages: [{ value: 'committed', partition: 0 }] });
