@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { ShortMemory } from './short-memory.js';
 
@@ -8,10 +8,15 @@ let nowMs: number;
 let asked: number;
 let memory: ShortMemory;
 
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 beforeEach(() => {
   nowMs = 1_000_000;
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   asked = 0;
-  memory = new ShortMemory(() => nowMs);
+  memory = new ShortMemory();
 });
 
 const ask = (question = 'overview', orgId: OrgId | null = ORG) =>

@@ -1,4 +1,4 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { OrgId } from '#libs/domain';
 
 /** Several open pages repeat the same questions. Their data may be this old. */
@@ -22,14 +22,13 @@ interface Remembered {
   untilMs: number;
 }
 
-/** Remembers answers for a short time. Callers that ask while a query is running share it. */
+/**
+ * Remembers answers for a short time, also while a clock is set back. Callers that ask while a query is running share it.
+ */
 @Injectable()
 export class ShortMemory {
   /** The oldest first. */
   readonly #remembered = new Map<string, Remembered>();
-
-  /** @param elapsedMs time that nobody sets back, which would keep answers for as long */
-  constructor(@Optional() private readonly elapsedMs = () => performance.now()) {}
 
   /** How many answers it holds. */
   get size(): number {
@@ -48,7 +47,7 @@ export class ShortMemory {
     rememberedMs = REMEMBERED_MS,
   ): Promise<T> {
     const name = `${orgId ?? ''} ${question}`;
-    const nowMs = this.elapsedMs();
+    const nowMs = performance.now();
     const known = this.#remembered.get(name);
     if (known !== undefined && known.untilMs > nowMs) return known.answer as Promise<T>;
     this.#remembered.delete(name);
@@ -58,7 +57,7 @@ export class ShortMemory {
     this.#remembered.set(name, remembered);
     answer.then(
       () => {
-        remembered.untilMs = this.elapsedMs() + rememberedMs;
+        remembered.untilMs = performance.now() + rememberedMs;
       },
       () => {
         if (this.#remembered.get(name) === remembered) this.#remembered.delete(name);

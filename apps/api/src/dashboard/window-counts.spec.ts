@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { DashboardFigures, TimeRange } from '#libs/postgres';
 import type { OrgId } from '#libs/domain';
 import { ShortMemory } from './short-memory.js';
@@ -11,8 +11,13 @@ let nowMs: number;
 let asked: TimeRange[];
 let counts: WindowCounts;
 
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 beforeEach(() => {
   nowMs = Date.UTC(2026, 5, 1, 12, 34, 56);
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   asked = [];
   const figures = {
     outcomes: (_orgId: OrgId, range: TimeRange) => {
@@ -20,7 +25,7 @@ beforeEach(() => {
       return Promise.resolve({ delivered: 1, failed: 2, pending: 3 });
     },
   } as unknown as DashboardFigures;
-  counts = new WindowCounts(figures, new ShortMemory(() => nowMs));
+  counts = new WindowCounts(figures, new ShortMemory());
 });
 
 const outcomes = (minutes: number) => counts.outcomes(ORG, nowMs - minutes * MINUTE_MS, nowMs);

@@ -331,7 +331,7 @@ const feed: JsonObject = {
       'handled the whole page, store the `seq` of its last event: that is your next `since` after a null. With `wait`, the request waits for an event if the page would be empty. With ' +
       '`Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and ' +
       '`since`, the stream begins at the head. At its start and every 15 s it sends its position, an `id` without `data`, ' +
-      'where clients resume.',
+      'where clients that follow the HTML standard resume.',
     scope: 'events:read',
     parameters: [
       queryParameter('since', 'Events with a greater seq. Default: the oldest event in the feed.', {

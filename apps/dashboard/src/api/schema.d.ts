@@ -355,7 +355,7 @@ export interface paths {
         };
         /**
          * Read the feed
-         * @description Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Once you have handled the whole page, store the `seq` of its last event: that is your next `since` after a null. With `wait`, the request waits for an event if the page would be empty. With `Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and `since`, the stream begins at the head. At its start and every 15 s it sends its position, an `id` without `data`, where clients resume.
+         * @description Returns a page of events, lowest seq first. Pass `next_seq` as the next `since` until it is null. Once you have handled the whole page, store the `seq` of its last event: that is your next `since` after a null. With `wait`, the request waits for an event if the page would be empty. With `Accept: text/event-stream` the feed is a stream: `id` is the seq, and `Last-Event-ID` resumes. Without it and `since`, the stream begins at the head. At its start and every 15 s it sends its position, an `id` without `data`, where clients that follow the HTML standard resume.
          *
          *     Scope: `events:read`.
          */
