@@ -1,9 +1,12 @@
 import { request, type ClientRequest } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent, EventSource } from 'undici';
 import type { ApiKeyId, OrgId } from '#libs/domain';
 import type { Envelope } from '../../support/api-client.js';
 import { anOrgId } from '../../support/ids.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
+import { aTcpProxy } from '../../support/tcp-proxy.js';
 import { ApiSuite, posting } from './support/api-suite.js';
 
 const FEED = '/api/v1/external/events';
@@ -228,6 +231,47 @@ describe('a reader at the head', () => {
       expect(reader.events.map(({ id }) => id)).toEqual([before + 1, before + 2, before + 3]);
     });
     reader.close();
+  });
+
+  it('gets what came while an EventSource of others was cut off before its first event', async () => {
+    const key = await suite.aKey(anOrgId());
+    const body = { events: [{ event: 'ticket.created', data: {} }] };
+    const emit = () => suite.data({ key, ...posting('/api/v1/internal/events', body) }, 202);
+    await emit();
+    await eventually(async () => {
+      expect(await suite.data({ key, method: 'GET', path: FEED }, 200)).toHaveLength(1);
+    });
+    const proxy = await aTcpProxy(suite.app.url);
+    await proxy.open();
+    const dispatcher = new Agent().compose((dispatch) => (options, handler) => {
+      const headers = { ...(options.headers as Readonly<Record<string, string>>), 'x-api-key': key };
+      return dispatch({ ...options, headers }, handler);
+    });
+    // Nothing shows whether it has got its position yet. A slow machine may cut it off too soon, so it may try again.
+    await eventually(async () => {
+      const source = new EventSource(new URL(FEED, proxy.url).href, { node: { dispatcher } });
+      let events = 0;
+      source.addEventListener('ticket.created', () => events++);
+      try {
+        await eventually(() => {
+          expect(source.readyState).toBe(EventSource.OPEN);
+        });
+        await pause(500);
+        await proxy.close();
+        await emit();
+        await proxy.open();
+        await eventually(
+          () => {
+            expect(events).toBe(1);
+          },
+          { timeoutMs: 15_000 },
+        );
+      } finally {
+        source.close();
+        await proxy.open();
+      }
+    });
+    await proxy.close();
   });
 
   it('is let go once its key is revoked, and is refused when it comes back', async () => {
