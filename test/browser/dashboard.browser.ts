@@ -357,6 +357,26 @@ describe('API keys', () => {
   });
 });
 
+describe('a key that expires', () => {
+  it('creates no key that is valid for longer, and the page says until when it is', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const at = new Date(Date.now() + 20 * 24 * 3_600_000).toISOString();
+    const body = JSON.stringify({ scopes: ['events:read', 'keys:write'], expires_at: at });
+    const { text } = await operator.api.request('POST', '/external/api-keys', body);
+    const { data: own } = JSON.parse(text) as { data: { key: string } };
+    await visitor.bringSession(own.key);
+    await visitor.open('/keys');
+    await visitor.button('New API key').click();
+    await page.getByLabel('Expires').selectOption('Never, or with your key');
+    await visitor.button('Create key').click();
+    const day = await page.evaluate<string>(
+      `new Date('${at}').toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })`,
+    );
+    await page.getByRole('dialog').getByText(`It expires on ${day}.`).waitFor();
+  });
+});
+
 describe('the page of feed readers', () => {
   it('shows who reads the feed, and how far behind', async () => {
     const { visitor, operator, apiKey } = await desk.aDesk();

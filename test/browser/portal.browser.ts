@@ -240,6 +240,21 @@ describe('the portal', () => {
     expect(visitor.page.url()).not.toContain('gpl_');
   });
 
+  it('creates a key with scopes that its session has, and says when the key ends', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    await page.goto(await aLink(anOrgId(), ['webhooks:read', 'keys:write']));
+    await link(page, 'API keys').click();
+    await visitor.button('New API key').click();
+    const create = visitor.button('Create key');
+    expect(await create.isDisabled()).toBe(true);
+    await page.getByRole('checkbox', { name: /^webhooks:read/ }).check();
+    await page.getByLabel('Expires').selectOption('Never');
+    await create.click();
+    await page.getByTestId('secret').waitFor();
+    await page.getByRole('dialog').getByText('It does not expire.').waitFor();
+  });
+
   it('says when its session ends within five minutes', async () => {
     const visitor = await aVisitor();
     const { page } = visitor;

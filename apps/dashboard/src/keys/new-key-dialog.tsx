@@ -19,7 +19,6 @@ interface NewKeyDialogProps {
 const FORM = 'new-key';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const LIFETIMES = [
-  { days: 0, text: 'Never' },
   { days: 7, text: 'In 7 days' },
   { days: 30, text: 'In 30 days' },
   { days: 90, text: 'In 90 days' },
@@ -28,7 +27,9 @@ const LIFETIMES = [
 
 export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
   const { scopes: own } = useSession();
-  const [scopes, setScopes] = useState<ReadonlySet<Scope>>(() => new Set(['events:read']));
+  const [scopes, setScopes] = useState<ReadonlySet<Scope>>(
+    () => new Set(own.includes('events:read') ? ['events:read'] : []),
+  );
   const [days, setDays] = useState(90);
   const [name, setName] = useState('');
   const creating = useCreateKey();
@@ -98,6 +99,7 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
             setDays(Number(event.target.value));
           }}
         >
+          <option value={0}>{words().isOperated ? 'Never, or with your key' : 'Never'}</option>
           {LIFETIMES.map((lifetime) => (
             <option key={lifetime.days} value={lifetime.days}>
               {lifetime.text}

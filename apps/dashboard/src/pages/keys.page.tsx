@@ -67,13 +67,18 @@ function AskingDialog({ asking, close, onCreated }: AskingDialogProps) {
           title="API key created"
           what="API key"
           secret={asking.key.key}
-          hint="Sent in the header X-Api-Key, it allows what its scopes say."
+          hint={`Sent in the header X-Api-Key, it allows what its scopes say. ${expiryText(asking.key)}`}
           onClose={close}
         />
       );
     case 'revoke':
       return <RevokeKeyDialog apiKey={asking.key} isOwn={asking.key.id === own} onClose={close} />;
   }
+}
+
+/** When the key ends. That may be sooner than was chosen: with the key that created it. */
+function expiryText({ expires_at: at }: ApiKey): string {
+  return at === null ? 'It does not expire.' : `It expires on ${localDay(at)}.`;
 }
 
 function KeysCard({ onRevoke }: { readonly onRevoke: (key: ApiKey) => void }) {
