@@ -254,4 +254,27 @@ describe('a name that others chose', () => {
     await visitor.button('Delete endpoint').click();
     await visitor.see(/^Deleted “\u2068Z[^\u202e]*\u2069”$/);
   });
+
+  it('is typed to delete it as it is seen, or else the host is', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { host } = new URL(url);
+    for (const [name, typed] of [
+      ['CRM\u00a0 sync  Cafe\u0301 ', 'CRM sync Café'],
+      ['', host],
+    ] as const) {
+      await operator.register({ url, events: ['ticket.created'], name });
+      await visitor.open('/endpoints');
+      await page.getByRole('row').getByRole('link').click();
+      await visitor.choose('Delete');
+      const button = visitor.button('Delete endpoint');
+      await button.waitFor();
+      expect(await button.isDisabled()).toBe(true);
+      await page.getByLabel('to confirm').fill(typed);
+      await button.click();
+      await visitor.heading('Endpoints').waitFor();
+    }
+    expect(await operator.endpoints()).toEqual([]);
+  });
 });

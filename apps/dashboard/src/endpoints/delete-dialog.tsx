@@ -7,7 +7,7 @@ import { isolated, Name } from '../ui/name.js';
 import { FailureNotice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
 import { useDeleteEndpoint } from './endpoint-changes.js';
-import { endpointTitle } from './endpoint-title.js';
+import { endpointTitle, isTitleTyped } from './endpoint-title.js';
 
 interface DeleteDialogProps {
   readonly endpoint: Endpoint;
@@ -24,7 +24,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
   const title = endpointTitle(endpoint);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (typed !== title) return;
+    if (!isTitleTyped(typed, title)) return;
     deleting.mutate(undefined, {
       onSuccess: () => {
         toastDone(`Deleted “${isolated(title)}”`);
@@ -56,7 +56,7 @@ export function DeleteDialog({ endpoint, onClose, onDeleted }: DeleteDialogProps
             form={FORM}
             look="danger"
             icon="trash"
-            disabled={typed !== title}
+            disabled={!isTitleTyped(typed, title)}
             busy={deleting.isPending}
           >
             Delete endpoint

@@ -4,7 +4,7 @@ import { ApiProblem } from '../api/api-problem.js';
 import { eventQuery } from '../api/queries.js';
 import type { StoredEvent } from '../api/resources.js';
 import { resultText } from '../deliveries/ending.js';
-import { hostOf } from '../endpoints/endpoint-title.js';
+import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { WidgetName } from '../names/widget-name.js';
 import { words } from '../session/wording.js';
 import { Card } from '../ui/card.js';
@@ -106,7 +106,7 @@ function DeliveriesCard({ stored: { deliveries, envelope } }: { readonly stored:
                 to="/endpoints/$endpointId/deliveries/$deliveryId"
                 params={{ endpointId: delivery.endpoint_id, deliveryId: delivery.id }}
               >
-                <Name>{delivery.endpoint_name ?? hostOf(delivery.url)}</Name>
+                <Name>{endpointTitle({ name: delivery.endpoint_name, url: delivery.url })}</Name>
               </Link>
               <span className="muted event-delivery-result">
                 {delivery.status === 'pending' && delivery.attempts === 0 ? '' : `${resultText(delivery)} · `}

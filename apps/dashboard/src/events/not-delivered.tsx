@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { eventAnswersQuery } from '../api/queries.js';
 import type { EventAnswer } from '../api/resources.js';
-import { hostOf } from '../endpoints/endpoint-title.js';
+import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { Name } from '../ui/name.js';
 import { Time } from '../ui/time.js';
 
@@ -32,7 +32,7 @@ export function NotDelivered({ eventId }: { readonly eventId: string }) {
 }
 
 function EndpointName({ answer }: { readonly answer: EventAnswer }) {
-  const name = <Name>{answer.endpoint_name ?? hostOf(answer.url)}</Name>;
+  const name = <Name>{endpointTitle({ name: answer.endpoint_name, url: answer.url })}</Name>;
   if (answer.deleted_at !== null) {
     return (
       <span className="truncate">

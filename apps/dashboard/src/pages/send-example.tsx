@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { api, dataOf } from '../api/client.js';
 import { endpointsQuery } from '../api/queries.js';
 import type { EventType } from '../api/resources.js';
+import { textOf } from '../endpoints/endpoint-draft.js';
 import { TestResult } from '../endpoints/test-result.js';
 import { useScope } from '../session/use-session.js';
 import { Button } from '../ui/button.js';
@@ -58,7 +59,7 @@ function Sending({ event }: { readonly event: ExampleType }) {
         >
           {active.map(({ id, name, url }) => (
             <option key={id} value={id}>
-              {name ?? url}
+              {textOf(name) ?? url}
             </option>
           ))}
         </SelectField>
