@@ -15,6 +15,16 @@ const MAX_LAYOUT_SHIFT = 0.05;
 const IS_STILL = `document.querySelector('[data-starting-style]') === null
   && document.getAnimations().every(({ playState }) => playState === 'finished')`;
 
+/** What the api answers if it has too much to count. The page does not ask again by itself. */
+const REFUSED = {
+  status: 422,
+  json: {
+    code: 'validation_failed',
+    detail: '#/hours: must be less: the window has too much to count in time',
+    request_id: 'req_1',
+  },
+};
+
 /** How far the parts of a page moved, and which, from and to which height in pixels. */
 interface Shifts {
   readonly shifted: number;
@@ -186,6 +196,81 @@ describe('on a phone', () => {
   });
 });
 
+describe('the list of endpoints', () => {
+  it('says that their activity could not be read, and draws none', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    await page.route('**/dashboard/activity*', (route) => route.fulfill(REFUSED));
+    await visitor.open('/endpoints');
+    const failure = page.getByRole('alert').filter({ hasText: 'the window has too much to count in time' });
+    await failure.waitFor();
+    await page.getByRole('link', { name: 'CRM' }).waitFor();
+    const chart = page.getByRole('img', { name: / failed attempts in 24 hours$/ });
+    expect(await chart.count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await page.unroute('**/dashboard/activity*');
+    await visitor.button('Try again').click();
+    await chart.waitFor();
+    await failure.waitFor({ state: 'detached' });
+    visitor.complaints.splice(0);
+  });
+});
+
+describe('what could not be read', () => {
+  it('is not taken for an endpoint without recoveries', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    await page.route('**/recoveries', (route) => route.fulfill(REFUSED));
+    await visitor.open(`/endpoints/${id}`);
+    const recoveries = page.getByRole('region', { name: 'Recoveries' });
+    await recoveries.getByRole('alert').waitFor();
+    await page.unroute('**/recoveries');
+    await recoveries.getByRole('button', { name: 'Try again' }).click();
+    await recoveries.waitFor({ state: 'detached' });
+    await visitor.heading('CRM').waitFor();
+    visitor.complaints.splice(0);
+  });
+
+  it('is not taken for an event that every endpoint got', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.suite.aReceiver();
+    await operator.register({ url, events: ['lead.created'], name: 'Leads' });
+    await operator.emit(TICKET);
+    await page.route('**/external/events/*/deliveries', (route) => route.fulfill(REFUSED));
+    await visitor.open('/events?seq=1');
+    const answers = page.getByRole('region', { name: 'Delivered to' });
+    await answers.getByRole('alert').waitFor();
+    await page.unroute('**/external/events/*/deliveries');
+    await answers.getByRole('button', { name: 'Try again' }).click();
+    await answers.getByText('Not sent to 1 endpoint').waitFor();
+    visitor.complaints.splice(0);
+  });
+
+  it('is not taken for an endpoint that is active', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const { url } = await desk.aFailingReceiver();
+    const { id } = await operator.register({ url, events: ['ticket.created'], name: 'CRM' });
+    await operator.emit(TICKET);
+    const [delivery] = await eventually(async () => {
+      const deliveries = await operator.deliveries(id);
+      expect(deliveries).toMatchObject([{ attempts: 2 }]);
+      return deliveries;
+    });
+    await operator.change(id, { is_active: false });
+    await page.route(`**/external/webhooks/${id}`, (route) => route.fulfill(REFUSED));
+    await visitor.open(`/endpoints/${id}/deliveries/${delivery!.id}`);
+    await visitor.see('Replay or recover it once the endpoint is enabled.');
+    expect(await page.getByText('enabled again').count()).toBe(0);
+    visitor.complaints.splice(0);
+  });
+});
+
 describe('the overview', () => {
   it('shows what it has and says what failed, in place of waiting for it', async () => {
     const { visitor, operator } = await desk.aDesk();
@@ -195,11 +280,10 @@ describe('the overview', () => {
       events: ['ticket.created'],
       name: 'CRM',
     });
-    const detail = '#/hours: must be less: the window has too much to count in time';
     let asked = 0;
     await page.route('**/dashboard/activity*', (route) => {
       asked++;
-      return route.fulfill({ status: 422, json: { code: 'validation_failed', detail, request_id: 'req_1' } });
+      return route.fulfill(REFUSED);
     });
     const streamed = page.waitForResponse('**/dashboard/changes');
     await visitor.open('/');
@@ -209,6 +293,7 @@ describe('the overview', () => {
     const card = page.getByRole('region', { name: 'Endpoints' });
     await card.getByRole('link', { name: 'CRM' }).waitFor();
     expect(await page.locator('.skeleton').count()).toBe(0);
+    expect(await card.getByRole('img').count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await streamed;
     // Changes lead to other requests. This one may be repeated once, because the stream was not open at first.

@@ -2,7 +2,8 @@ import { wholeNumber } from './scale.js';
 import './charts.css';
 
 interface SparklineProps {
-  readonly buckets: readonly { readonly delivered: number; readonly failed_attempts: number }[];
+  /** `undefined` if they are not known. Then only the place of the chart is kept. */
+  readonly buckets: readonly { readonly delivered: number; readonly failed_attempts: number }[] | undefined;
   /** The period that is shown: `24 hours`. */
   readonly span: string;
 }
@@ -12,6 +13,7 @@ const HEIGHT = 26;
 
 /** Shows the activity of an endpoint: deliveries, with failed attempts on top. */
 export function Sparkline({ buckets, span }: SparklineProps) {
+  if (buckets === undefined) return <span className="sparkline" style={{ width: WIDTH, height: HEIGHT }} />;
   const max = Math.max(1, ...buckets.map(({ delivered, failed_attempts: failed }) => delivered + failed));
   const slot = WIDTH / Math.max(1, buckets.length);
   const heightOf = (value: number) => (value === 0 ? 0 : Math.max(1.5, (value / max) * (HEIGHT - 2)));

@@ -16,6 +16,7 @@ describe('the end of a delivery', () => {
     expect(endingOf(ended, false)?.next).toContain('Enable the endpoint');
     expect(endingOf(ended, true)?.next).toContain('replay');
     expect(resultText(ended)).toBe('Endpoint disabled, after HTTP 500');
+    expect(endingOf(ended, undefined)?.next).toBe('Replay or recover it once the endpoint is enabled.');
     expect(endingOf(failed('endpoint_disabled', 0), false)?.title).toContain('before its first attempt');
   });
 

@@ -18,10 +18,15 @@ const NEXT: Readonly<Record<string, string>> = {
   blocked_address: 'The host has to resolve to a public address. Change the URL, then replay.',
 };
 
+const ENABLE_FIRST = 'Enable the endpoint, then replay or recover.';
+
 type Ended = Pick<Delivery, 'status' | 'attempts' | 'last_error' | 'response_status'>;
 
-/** Returns why a failed delivery ended; `undefined` for one that did not fail. */
-export function endingOf(delivery: Ended, isActive: boolean): Ending | undefined {
+/**
+ * Returns why a failed delivery ended; `undefined` for one that did not fail.
+ * @param isActive whether the endpoint is active; `undefined` if that could not be read
+ */
+export function endingOf(delivery: Ended, isActive: boolean | undefined): Ending | undefined {
   const { status, attempts, last_error: error } = delivery;
   if (status !== 'failed') return undefined;
   const code = errorCode(error ?? '');
@@ -29,7 +34,12 @@ export function endingOf(delivery: Ended, isActive: boolean): Ending | undefined
     const before = attempts === 0 ? 'before its first attempt' : `after ${countText(attempts)}`;
     return {
       title: `Ended ${before}, because the endpoint was ${code === 'endpoint_disabled' ? 'disabled' : 'deleted'}`,
-      next: isActive ? 'The endpoint is enabled again: replay it.' : 'Enable the endpoint, then replay or recover.',
+      next:
+        isActive === undefined
+          ? 'Replay or recover it once the endpoint is enabled.'
+          : isActive
+            ? 'The endpoint is enabled again: replay it.'
+            : ENABLE_FIRST,
     };
   }
   if (code === 'skipped') {
@@ -39,7 +49,7 @@ export function endingOf(delivery: Ended, isActive: boolean): Ending | undefined
   const why = error === null ? 'no reason is known' : errorText(error);
   return {
     title: `Gave up after ${countText(attempts)}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
-    next: isActive ? (NEXT[code] ?? 'Replay it.') : 'Enable the endpoint, then replay or recover.',
+    next: isActive === false ? ENABLE_FIRST : (NEXT[code] ?? 'Replay it.'),
   };
 }
 

@@ -4,6 +4,7 @@ import { eventAnswersQuery } from '../api/queries.js';
 import type { EventAnswer } from '../api/resources.js';
 import { endpointTitle } from '../endpoints/endpoint-title.js';
 import { Name } from '../ui/name.js';
+import { FailureNotice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 
 /** With more, the list is closed at first. */
@@ -11,7 +12,15 @@ const OPEN_UP_TO = 5;
 
 /** Lists the endpoints that have no delivery of the event, each with the reason. */
 export function NotDelivered({ eventId }: { readonly eventId: string }) {
-  const { data: answers = [] } = useQuery(eventAnswersQuery(eventId));
+  const { data: answers, error, refetch } = useQuery(eventAnswersQuery(eventId));
+  if (answers === undefined) {
+    if (error === null) return null;
+    return (
+      <div className="card-body">
+        <FailureNotice error={error} onRetry={() => void refetch()} />
+      </div>
+    );
+  }
   const others = answers.filter(({ delivery }) => delivery === null);
   if (others.length === 0) return null;
   return (

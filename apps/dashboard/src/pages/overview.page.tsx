@@ -279,14 +279,13 @@ function EndpointLine({
   readonly endpoint: Endpoint;
   readonly activity: readonly Activity[] | undefined;
 }) {
-  const buckets = activityOf(endpoint.id, activity)?.buckets ?? [];
   return (
     <li className="overview-endpoint">
       <HealthBadge status={healthOf(endpoint, activity)} />
       <Link to="/endpoints/$endpointId" params={{ endpointId: endpoint.id }} className="row-link truncate">
         <Name>{endpointTitle(endpoint)}</Name>
       </Link>
-      <Sparkline buckets={buckets} span="24 hours" />
+      <Sparkline buckets={activityOf(endpoint.id, activity)?.buckets} span="24 hours" />
       <span className="overview-endpoint-last muted">
         {endpoint.last_triggered_at === null ? 'never' : <Ago iso={endpoint.last_triggered_at} />}
       </span>

@@ -31,13 +31,13 @@ const SIGNATURE_HEADER = 'x-service-signature';
 export function DeliveryPage() {
   const { endpointId, deliveryId } = route.useParams();
   const { data: delivery, error, refetch } = useQuery(deliveryQuery(endpointId, deliveryId));
-  const { data: endpoint, isPending } = useQuery(endpointQuery(endpointId));
+  const { data: endpoint, isFetched: isEndpointAsked } = useQuery(endpointQuery(endpointId));
   const back = {
     link: { to: '/endpoints/$endpointId', params: { endpointId } },
     text: endpoint === undefined ? 'Endpoint' : endpointTitle(endpoint),
   } as const;
   // What the endpoint adds stands above other parts, and would move them if it came later.
-  if (delivery === undefined || isPending) {
+  if (delivery === undefined || !isEndpointAsked) {
     return (
       <>
         <PageHeader title="Delivery" back={back} />
@@ -52,7 +52,7 @@ export function DeliveryPage() {
       </>
     );
   }
-  const isActive = endpoint?.is_active ?? true;
+  const isActive = endpoint?.is_active;
   const curl = delivery.request === null ? undefined : curlCommand(delivery.request);
   return (
     <>
@@ -100,7 +100,7 @@ function ReplayButton({
 }: {
   readonly endpointId: string;
   readonly deliveryId: string;
-  readonly isActive: boolean;
+  readonly isActive: boolean | undefined;
 }) {
   const lack = useLack('webhooks:write');
   const replaying = useReplay(endpointId, deliveryId);
@@ -108,7 +108,7 @@ function ReplayButton({
     <Button
       look="solid"
       icon="replay"
-      reason={lack ?? (isActive ? undefined : 'The endpoint is not active. Enable it first.')}
+      reason={lack ?? (isActive === false ? 'The endpoint is not active. Enable it first.' : undefined)}
       busy={replaying.isPending}
       onClick={() => {
         replaying.mutate(undefined, {
@@ -151,7 +151,13 @@ function SkipButton({ endpointId, deliveryId }: { readonly endpointId: string; r
 }
 
 /** Why the delivery ended, and what to do next. */
-function EndingNotice({ delivery, isActive }: { readonly delivery: DeliveryDetail; readonly isActive: boolean }) {
+function EndingNotice({
+  delivery,
+  isActive,
+}: {
+  readonly delivery: DeliveryDetail;
+  readonly isActive: boolean | undefined;
+}) {
   const ending = endingOf(delivery, isActive);
   if (ending === undefined) return null;
   return (
@@ -159,7 +165,7 @@ function EndingNotice({ delivery, isActive }: { readonly delivery: DeliveryDetai
       tone="bad"
       title={ending.title}
       actions={
-        !isActive && (
+        isActive !== true && (
           <ButtonLink to="/endpoints/$endpointId" params={{ endpointId: delivery.endpoint_id }}>
             To the endpoint
           </ButtonLink>

@@ -47,12 +47,12 @@ export function EndpointPage() {
   const navigate = route.useNavigate();
   const { data: endpoint, error, refetch } = useQuery(endpointQuery(endpointId));
   // They stand above the deliveries, and would move them if they came later.
-  const { data: recoveries = [], isPending } = useQuery(recoveriesQuery(endpointId));
+  const { isFetched: areRecoveriesAsked } = useQuery(recoveriesQuery(endpointId));
   const [recovery, setRecovery] = useState<{ readonly fromSeq?: number }>();
   const mayWrite = useScope('webhooks:write');
   const [testId, setTestId] = useState<string>();
   const testing = useTestEndpoint(endpointId);
-  if (endpoint === undefined || isPending) {
+  if (endpoint === undefined || !areRecoveriesAsked) {
     return (
       <>
         <PageHeader title="Endpoint" back={BACK} />
@@ -102,7 +102,7 @@ export function EndpointPage() {
         <ActivityCard endpointId={endpointId} hours={search.hours} onHours={(hours) => go({ ...search, hours })} />
         <SettingsCard endpoint={endpoint} />
       </div>
-      <RecoveriesCard recoveries={recoveries} />
+      <RecoveriesCard endpointId={endpointId} />
       <DeliveryLog
         endpointId={endpointId}
         search={search}

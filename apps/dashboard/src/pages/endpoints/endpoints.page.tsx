@@ -16,7 +16,7 @@ import { Card } from '../../ui/card.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { LoadingRows } from '../../ui/loading-card.js';
 import { Name } from '../../ui/name.js';
-import { EmptyState } from '../../ui/notice.js';
+import { EmptyState, FailureNotice } from '../../ui/notice.js';
 import { PageHeader } from '../../ui/page-header.js';
 import { ShowMore } from '../../ui/show-more.js';
 import { HealthBadge, healthText } from '../../ui/status-badge.js';
@@ -30,7 +30,7 @@ const FILTERED_FROM = 6;
 
 export function EndpointsPage() {
   const { data: endpoints, error, refetch } = useQuery(endpointsQuery());
-  const { data: activity } = useQuery(activityQuery(24));
+  const { data: activity, error: activityError, refetch: refetchActivity } = useQuery(activityQuery(24));
   const filter = route.useSearch();
   const navigate = route.useNavigate();
   const go = (next: EndpointSearch) => void navigate({ search: next, replace: true, resetScroll: false });
@@ -49,6 +49,9 @@ export function EndpointsPage() {
         note="The URLs that events are pushed to, each signed with a secret of its own."
         actions={create}
       />
+      {endpoints !== undefined && activity === undefined && activityError !== null && (
+        <FailureNotice error={activityError} onRetry={() => void refetchActivity()} />
+      )}
       <Card flush>
         {endpoints !== undefined ? (
           endpoints.length === 0 ? (
@@ -188,7 +191,7 @@ function EndpointRow({ endpoint, activity, catalogSize }: EndpointRowProps) {
         <span className="cell-note">{scopeText(endpoint.widget_ids)}</span>
       </td>
       <td className="wide-only">
-        <Sparkline buckets={known?.buckets ?? []} span="24 hours" />
+        <Sparkline buckets={known?.buckets} span="24 hours" />
       </td>
       <td className="end muted">
         {endpoint.last_triggered_at === null ? 'never' : <Ago iso={endpoint.last_triggered_at} />}
