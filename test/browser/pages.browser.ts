@@ -139,6 +139,26 @@ describe('the charts', () => {
     await visitor.see('Events per minute');
     expect(await isChosen('24 h')).toBe(true);
   });
+
+  it('mark a burst of events, which few deliveries follow', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    await page.route('**/dashboard/overview*', async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: { minutes: object[] } };
+      const minutes = data.minutes.map((minute, index) => ({
+        ...minute,
+        events: index === 3 ? 9_000 : 5,
+        delivered: 5,
+      }));
+      await route.fulfill({ response, json: { data: { ...data, minutes } } });
+    });
+    await visitor.open('/?minutes=15');
+    await eventually(async () => {
+      expect(await page.locator('.chart-cut').allTextContents()).toEqual(['↑ 9K']);
+    });
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
 });
 
 describe('beside the navigation on a small screen', () => {

@@ -12,7 +12,7 @@ const LEAST_FOR_TYPICAL = 5;
 /** A value this many times the usual ones flattens them. */
 const BURST = 6;
 
-/** Returns the end of an axis. A burst does not flatten everything else: its bar is cut, and shows its value. */
+/** Returns the end of an axis. A burst does not flatten everything else: it is cut, and its value is shown. */
 export function axisMaximum(values: readonly number[]): number {
   const max = Math.max(0, ...values);
   const usual = values.filter((value) => value > 0).toSorted((a, b) => a - b);

@@ -35,8 +35,9 @@ export function TimeChart({ label, times, series }: TimeChartProps) {
   const bars = series.filter(({ kind }) => kind === 'bar');
   const plot = { width: Math.max(0, width - INSET.left - INSET.right), height: HEIGHT - INSET.top - INSET.bottom };
   const stacks = times.map((_, index) => sum(bars.map(({ values }) => values[index] ?? 0)));
-  const lineTops = series.filter(({ kind }) => kind === 'line').flatMap(({ values }) => values);
-  const max = axisMaximum(lineTops.length > 0 ? [...stacks, ...lineTops] : stacks);
+  const lines = series.filter(({ kind }) => kind === 'line');
+  const tops = stacks.map((stack, index) => Math.max(stack, ...lines.map(({ values }) => values[index] ?? 0)));
+  const max = axisMaximum([...stacks, ...lines.flatMap(({ values }) => values)]);
   const slot = times.length === 0 ? 0 : plot.width / times.length;
   const yOf = (value: number) => INSET.top + plot.height * (1 - Math.min(1, value / max));
   const spansDays = spanOf(times) > DAY_MS;
@@ -84,12 +85,10 @@ export function TimeChart({ label, times, series }: TimeChartProps) {
             />
           )}
           <Bars {...{ bars, slot, yOf }} count={times.length} />
-          <CutMarks values={stacks} max={max} slot={slot} />
-          {series
-            .filter(({ kind }) => kind === 'line')
-            .map(({ name, tone, values }) => (
-              <path key={name} className={`chart-line chart-stroke-${tone}`} d={linePath(values, slot, yOf)} />
-            ))}
+          <CutMarks values={tops} max={max} slot={slot} />
+          {lines.map(({ name, tone, values }) => (
+            <path key={name} className={`chart-line chart-stroke-${tone}`} d={linePath(values, slot, yOf)} />
+          ))}
           {axisMarks(times).map(({ iso, at, anchor }) => (
             <text key={at} className="chart-axis" x={INSET.left + at * plot.width} y={HEIGHT - 5} textAnchor={anchor}>
               {axisTime(iso, spansDays)}
@@ -151,7 +150,7 @@ function Bars({
   });
 }
 
-/** The values of bars that are higher than the axis. Neighbours that would overlap share the highest. */
+/** The values that are higher than the axis. Neighbours that would overlap share the highest. */
 function CutMarks({
   values,
   max,
