@@ -54,6 +54,34 @@ describe('the thresholds of alerts', () => {
   });
 });
 
+describe('the thresholds of alerts that others change', () => {
+  it('are shown in every field that nobody has touched', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    const [first, second] = [page.getByLabel(/^First alert after/), page.getByLabel(/^Second alert after/)];
+    const untilFirstIs = (value: string) =>
+      eventually(async () => {
+        expect(await first.inputValue()).toBe(value);
+      });
+    // What the browser reports when it is online again: pages then ask for everything that is shown.
+    const askAgain = () => page.evaluate("dispatchEvent(new Event('online'))");
+    await visitor.open('/alerts');
+    await first.waitFor();
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await visitor.heading('Events').waitFor();
+    await operator.api.setAlertThresholds(operator.orgId, { first: 30, second: 300 });
+    await page.goBack();
+    await first.waitFor();
+    await askAgain();
+    await untilFirstIs('30');
+    await second.fill('500');
+    await operator.api.setAlertThresholds(operator.orgId, { first: 20, second: 400 });
+    await askAgain();
+    await untilFirstIs('20');
+    expect(await second.inputValue()).toBe('500');
+  });
+});
+
 describe('the alerts', () => {
   it('are listed in pages, and lead to the chat and to the event', async () => {
     const { visitor, operator } = await desk.aDesk();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   changedSettings,
-  draftAfterSave,
   isChanged,
   settingsDraft,
   settingsOf,
   settingsProblems,
+  updatedDraft,
 } from './settings-draft.js';
 
 const SETTINGS = {
@@ -39,10 +39,16 @@ describe('live-chat settings', () => {
   it('keep what was typed during the save', () => {
     const submitted = { ...settingsDraft(SETTINGS), second: '400' };
     const saved = { ...SETTINGS, first_alert_seconds: 30, second_alert_seconds: 400 };
-    expect(draftAfterSave(submitted, submitted, saved)).toEqual(settingsDraft(saved));
+    expect(updatedDraft(submitted, submitted, saved)).toEqual(settingsDraft(saved));
     const typed = { ...submitted, second: '500', isMailed: false, emails: 'eve@example.com' };
-    expect(draftAfterSave(typed, submitted, saved)).toEqual({ ...typed, first: '30' });
-    expect(draftAfterSave({ ...submitted, first: '90' }, submitted, saved)).toMatchObject({ first: '90' });
+    expect(updatedDraft(typed, submitted, saved)).toEqual({ ...typed, first: '30' });
+    expect(updatedDraft({ ...submitted, first: '90' }, submitted, saved)).toMatchObject({ first: '90' });
+  });
+
+  it('follow what is stored in the fields that nobody has touched', () => {
+    const typed = { ...settingsDraft(SETTINGS), second: '500' };
+    const stored = { ...SETTINGS, first_alert_seconds: 30, second_alert_seconds: 400 };
+    expect(updatedDraft(typed, settingsDraft(SETTINGS), stored)).toEqual({ ...typed, first: '30' });
   });
 
   it.each([

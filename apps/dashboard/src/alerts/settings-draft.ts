@@ -58,16 +58,16 @@ export function changedSettings(
 }
 
 /**
- * Returns the form after a save: what was saved, and what was typed since.
- * @param submitted the form as it was saved
+ * Returns the form after a save or a read: what is stored, and what was typed since.
+ * @param before the form as it was saved, or as the read before filled it
  */
-export function draftAfterSave(draft: SettingsDraft, submitted: SettingsDraft, saved: LiveChatSettings): SettingsDraft {
-  const shown = settingsDraft(saved);
+export function updatedDraft(draft: SettingsDraft, before: SettingsDraft, stored: LiveChatSettings): SettingsDraft {
+  const shown = settingsDraft(stored);
   return {
-    first: draft.first === submitted.first ? shown.first : draft.first,
-    second: draft.second === submitted.second ? shown.second : draft.second,
-    isMailed: draft.isMailed === submitted.isMailed ? shown.isMailed : draft.isMailed,
-    emails: draft.emails === submitted.emails ? shown.emails : draft.emails,
+    first: draft.first === before.first ? shown.first : draft.first,
+    second: draft.second === before.second ? shown.second : draft.second,
+    isMailed: draft.isMailed === before.isMailed ? shown.isMailed : draft.isMailed,
+    emails: draft.emails === before.emails ? shown.emails : draft.emails,
   };
 }
 

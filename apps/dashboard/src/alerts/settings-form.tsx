@@ -12,10 +12,10 @@ import { FailureNotice } from '../ui/notice.js';
 import { toastDone } from '../ui/toast-queue.js';
 import {
   changedSettings,
-  draftAfterSave,
   isChanged,
   settingsDraft,
   settingsProblems,
+  updatedDraft,
   type SettingsDraft,
 } from './settings-draft.js';
 
@@ -26,9 +26,15 @@ interface SettingsFormProps {
 
 /** Sets when a waiting chat raises an alert, and who gets it. */
 export function SettingsForm({ orgId, settings }: SettingsFormProps) {
-  // Later reads may have what others changed, which is not a change of this form.
   const [initial, setInitial] = useState(settings);
   const [draft, setDraft] = useState(() => settingsDraft(initial));
+  const [read, setRead] = useState(settings);
+  if (read !== settings) {
+    setRead(settings);
+    // What others changed is not a change of this form.
+    setInitial(settings);
+    setDraft(updatedDraft(draft, settingsDraft(initial), settings));
+  }
   const lack = useLack('settings:write');
   const saving = useSaveSettings(orgId);
   const problems = settingsProblems(draft);
@@ -40,7 +46,7 @@ export function SettingsForm({ orgId, settings }: SettingsFormProps) {
       {
         onSuccess: (saved) => {
           setInitial(saved);
-          setDraft((typed) => draftAfterSave(typed, draft, saved));
+          setDraft((typed) => updatedDraft(typed, draft, saved));
         },
       },
     );
@@ -110,7 +116,9 @@ function useSaveSettings(orgId: string) {
       const body = changedSettings(current, draft, initial);
       return dataOf(api.PUT('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } }, body }));
     },
-    onSuccess: (saved) => {
+    onSuccess: async (saved) => {
+      // A read that is under way may be older than the save.
+      await queries.cancelQueries(liveChatSettingsQuery(orgId));
       queries.setQueryData(liveChatSettingsQuery(orgId).queryKey, saved);
       toastDone('Thresholds saved', 'They count for chats that wait already, too.');
     },

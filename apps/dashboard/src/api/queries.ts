@@ -217,6 +217,7 @@ export function liveChatSettingsQuery(orgId: string) {
   return queryOptions({
     queryKey: ['live-chat', orgId, 'settings'],
     queryFn: () => dataOf(api.GET('/api/v1/internal/orgs/{orgId}/live-chat-settings', { params: { path: { orgId } } })),
+    ...live,
   });
 }
 
