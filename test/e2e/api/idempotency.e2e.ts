@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Store } from '#libs/postgres';
 import { anOrgId } from '../../support/ids.js';
@@ -290,6 +291,14 @@ describe('an Idempotency-Key', () => {
     const colleague = { ...org, key: await suite.aKey(org.named.orgId) };
     const { id } = await suite.data<{ id: string }>(create(org, 'a'), 201);
     expect((await suite.data<{ id: string }>(create(colleague, 'a'), 201)).id).not.toBe(id);
+  });
+
+  it('changes nothing about an id that is too long to be one', async () => {
+    const key = await suite.aKey(anOrgId());
+    // Random, because an index stores compressed what repeats.
+    const id = randomBytes(2_250).toString('base64url');
+    const problem = await suite.refusal(keyed({ key, method: 'POST', path: `${WEBHOOKS}/${id}/test` }, 'a'));
+    expect([problem.status, problem.code]).toEqual([404, 'not_found']);
   });
 
   it('is free again after a refusal', async () => {

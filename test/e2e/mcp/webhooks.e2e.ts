@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -776,6 +776,14 @@ describe('a callback', () => {
     expect(await store().query(count, [org.orgId])).toEqual([{ count: 1_000 }]);
     await subscribe(params(aSecret()));
     expect(receiver.received.filter(isChallenge)).toHaveLength(1);
+  });
+
+  it('is not asked if its url has more bytes than an index holds', async () => {
+    // Random, because an index stores compressed what repeats.
+    const letters = Array.from({ length: 1_500 }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('');
+    const delivery = { mode: 'webhook', url: `${receiver.url}?${letters}`, secret: aSecret() };
+    expect(await refusal({ name: 'ticket.created', delivery })).toMatchObject({ code: -32_602 });
+    expect(receiver.received).toEqual([]);
   });
 
   it('needs a secret of Standard Webhooks', async () => {

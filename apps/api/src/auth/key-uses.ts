@@ -36,13 +36,17 @@ export class KeyUses extends RegularWork {
     // A flush logs its own failures.
   }
 
-  /** Writes the noted uses. Uses that cannot be written are lost, since nothing depends on them. */
+  /**
+   * Writes the noted uses; those of keys that something else holds, with the next flush. Uses that cannot be written are
+   * lost, since nothing depends on them.
+   */
   async flush(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = this.#uses;
     this.#uses = new Map();
     try {
-      await this.records.touch(new Map([...uses].map(([id, atMs]) => [id, new Date(atMs)])));
+      const held = await this.records.touch(new Map([...uses].map(([id, atMs]) => [id, new Date(atMs)])));
+      for (const id of held) this.note(id, Math.max(uses.get(id) ?? 0, this.#uses.get(id) ?? 0));
     } catch (error) {
       this.logger.warn({ err: error }, 'api_keys.last_use_not_noted');
     }

@@ -22,21 +22,39 @@ export class ProjectedDelivery {
     return this.when(orgId, endpointId, id, (found) => found.run >= run);
   }
 
-  /** Returns the delivery once it is as it is waited for; `undefined` after 5 s, in which case nothing is lost. */
+  /**
+   * Returns the delivery once it is as it is waited for; `undefined` after 5 s, in which case nothing is lost. It never
+   * fails, because the operation has taken effect.
+   */
   async when(
     orgId: OrgId,
     endpointId: EndpointId,
     id: DeliveryId,
     isThere: (found: DeliveryRecord) => boolean,
   ): Promise<DeliveryRecord | undefined> {
-    const deadline = performance.now() + PATIENCE_MS;
-    for (let waitMs = FIRST_WAIT_MS; performance.now() < deadline; waitMs = nextWait(waitMs)) {
-      const found = await this.log.find(orgId, endpointId, id);
-      if (found !== undefined && isThere(found)) return found;
-      await delay(waitMs);
+    const ended = new AbortController();
+    const look = async () => {
+      // What cannot be seen because Postgres does not answer may be seen by the next look.
+      const found = await this.log.find(orgId, endpointId, id).catch(() => undefined);
+      return found !== undefined && isThere(found) ? found : undefined;
+    };
+    try {
+      const patience = delay(PATIENCE_MS, undefined, { signal: ended.signal });
+      return await Promise.race([lookAgain(look, ended.signal), patience]);
+    } finally {
+      ended.abort();
     }
-    return undefined;
   }
+}
+
+/** Looks until there is something, or nobody waits for it any more. */
+async function lookAgain<T>(look: () => Promise<T | undefined>, ended: AbortSignal): Promise<T | undefined> {
+  for (let waitMs = FIRST_WAIT_MS; !ended.aborted; waitMs = nextWait(waitMs)) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await delay(waitMs);
+  }
+  return undefined;
 }
 
 function nextWait(waitMs: number): number {

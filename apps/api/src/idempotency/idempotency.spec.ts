@@ -70,6 +70,12 @@ describe('an outcome that cannot be noted at once', () => {
   });
 });
 
+it('a request with a longer path than operations have is not stored', async () => {
+  const long = { ...request, url: `/api/v1/external/webhooks/${'x'.repeat(3_000)}/test` } as unknown as FastifyRequest;
+  expect(await idempotency.once(long, reply, (seed) => Promise.resolve({ seed }))).toEqual({ seed: null });
+  expect([stored, noted]).toEqual([undefined, []]);
+});
+
 describe('a request that is refused', () => {
   it('is forgotten', async () => {
     const first = await refused(limited);

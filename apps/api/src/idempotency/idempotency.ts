@@ -12,6 +12,12 @@ import { idempotencyKeyOf } from './idempotency-key.js';
 /** How long to wait before an outcome that could not be noted is noted again, milliseconds. */
 const NOTE_AGAIN_MS = 500;
 
+/**
+ * More characters than the path of any operation has, percent-encoded or not. In a longer one, an id is none. Its request
+ * is refused without a record: the index of the records has no room for such a path.
+ */
+const LONGEST_PATH = 512;
+
 /** Gives requests with an `Idempotency-Key` their effect once (contract 5.3). */
 @Injectable()
 export class Idempotency {
@@ -33,10 +39,11 @@ export class Idempotency {
     act: (seed: string | null) => Promise<T>,
   ): Promise<T | string> {
     const key = idempotencyKeyOf(request);
-    if (key === undefined) return act(null);
+    const path = request.url.split('?', 1)[0] ?? '';
+    if (key === undefined || path.length > LONGEST_PATH) return act(null);
     const idempotent: IdempotentRequest = {
       apiKeyId: keyOf(request).id,
-      path: request.url.split('?', 1)[0] ?? '',
+      path,
       key,
       fingerprint: createHash('sha256')
         .update(Buffer.isBuffer(request.body) ? request.body : '')

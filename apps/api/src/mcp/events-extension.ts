@@ -12,6 +12,7 @@ import type { Exchange } from './exchange.js';
 import type { PollEvents } from './poll-events.js';
 import { protocolError, type Refusals } from './refusal.js';
 import type { StreamEvents } from './stream-events.js';
+import { CALLBACK_URL } from './webhooks/callback-url.js';
 import type { SubscribeWebhooks } from './webhooks/subscribe-webhooks.js';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
@@ -30,11 +31,6 @@ const subscription = {
 const LIST_PARAMS = z.object({ cursor: z.string().nullish() }).optional();
 const POLL_PARAMS = z.object({ ...subscription, maxEvents: z.number().int().min(1).optional() });
 const STREAM_PARAMS = z.object(subscription);
-/** Postgres cannot store NUL, and others of these would be left out of what is shown and stored. */
-const CALLBACK_URL = z
-  .string()
-  .max(2_048)
-  .refine((url) => !/[\s\p{C}]/u.test(url), 'must not have spaces or control characters');
 const SUBSCRIBE_PARAMS = z.object({
   ...subscription,
   delivery: z.object({ mode: z.string().max(100).optional(), url: CALLBACK_URL, secret: z.string().max(200) }),

@@ -65,6 +65,7 @@ export interface ResumedPortalSession {
 @Injectable()
 export class PortalSessions {
   readonly #stored: SharedQuery<string, StoredPortalSession>;
+  readonly #unusedLinks: SharedQuery<string, Date>;
 
   constructor(
     private readonly records: PortalSessionRecords,
@@ -74,6 +75,7 @@ export class PortalSessions {
   ) {
     // Nothing is cached: once a session or its service key has ended, the next request is refused.
     this.#stored = new SharedQuery((tokens) => records.find(tokens));
+    this.#unusedLinks = new SharedQuery((links) => records.unusedLinks(links));
   }
 
   /**
@@ -110,10 +112,18 @@ export class PortalSessions {
     linkToken: string,
     by: { readonly address: string; readonly requestId: string },
   ): Promise<(ResumedPortalSession & { readonly token: string }) | undefined> {
+    const link = sha256OfSecret(linkToken);
+    if (!(await this.#mayOpen(link.toString('hex')))) return undefined;
     const token = newPortalToken();
     const digest = sha256OfSecret(token);
-    const stored = await this.records.open(sha256OfSecret(linkToken), digest, new Date(this.clock.now()), by);
+    const stored = await this.records.open(link, digest, new Date(this.clock.now()), by);
     return stored === undefined ? undefined : { token, ...resumed(stored, digest.toString('hex')) };
+  }
+
+  /** Anyone can send made-up links. They share a query, so that they take no connections from other requests. */
+  async #mayOpen(link: string): Promise<boolean> {
+    const expiresAt = (await this.#unusedLinks.ask([link])).get(link);
+    return expiresAt !== undefined && expiresAt.getTime() > this.clock.now();
   }
 
   /** @throws GaplessError `invalid_api_key` for a session that is over or unknown alike */

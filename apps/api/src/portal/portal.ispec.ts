@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApiKeyId } from '#libs/domain';
 import { ApiKeyRecords, parseApiKey, Store } from '#libs/postgres';
 import type { GaplessApp } from '#libs/platform';
@@ -198,6 +199,22 @@ describe('the link to the portal', () => {
     for (let tries = 0; tries <= 30; tries++) last = (await open(`gpl_${'A'.repeat(43)}`, '203.0.113.9')).status;
     expect(last).toBe(429);
     expect((await open(linkToken(link), '203.0.113.9')).status).toBe(200);
+  });
+});
+
+describe('many links that are made up', () => {
+  it('begin no transactions, so that they take no connections from other requests', async () => {
+    const [link, key] = [await aLink(), await anApiKey(store, anOrgId())];
+    const transaction = jest.spyOn(store, 'transaction');
+    const guesses = Array.from({ length: 200 }, (_, n) =>
+      open(`gpl_${randomBytes(32).toString('base64url')}`, `198.51.100.${n}`),
+    );
+    const others = [open(linkToken(link)), ask('GET', '/external/webhooks', { 'x-api-key': key })];
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set((await Promise.all(guesses)).map(({ status }) => status))).toEqual(new Set([401]));
+    // One opens the session. The api's regular work may need others.
+    expect(transaction.mock.calls.length).toBeLessThan(10);
+    transaction.mockRestore();
   });
 });
 

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type ApiKeyId, type OrgId } from '#libs/domain';
-import { Identifiers } from '#libs/runtime';
+import { createLogger, Identifiers } from '#libs/runtime';
 import { anOrgId } from '../../../../test/support/ids.js';
-import type { Store } from '../connection/store.js';
+import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { lockFor } from '../connection/advisory-locks.js';
+import { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
 import { API_KEY_SECRET_BYTES, ApiKeyRecords } from './api-key-records.js';
 import { DashboardSessionRecords } from './dashboard-session-records.js';
@@ -15,11 +17,12 @@ const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * MINUT
 const identifiers = new Identifiers(systemClock);
 
 let store: Store;
+let url: string;
 let drop: () => Promise<void>;
 let keys: ApiKeyRecords;
 
 beforeAll(async () => {
-  ({ store, drop } = await aTestStore());
+  ({ store, url, drop } = await aTestStore());
   keys = new ApiKeyRecords(store);
 });
 
@@ -94,5 +97,54 @@ describe('the keys of an organization', () => {
     expect(Math.max(...rows)).toBeLessThan(20);
     jest.restoreAllMocks();
     expect(await keys.list(orgId)).toHaveLength(5_002);
+  });
+});
+
+describe('while the keys of an organization are locked, as when it is deleted', () => {
+  it('its requests for keys leave connections to those of others', async () => {
+    const [orgId, other] = [anOrgId(), await aKey(anOrgId())];
+    const served = new Store({
+      databaseUrl: url,
+      applicationName: 'api',
+      logger: createLogger('silent', 'test'),
+      migratesWhenOpened: false,
+      servesRequests: true,
+    });
+    await served.open(() => undefined);
+    const requests = new ApiKeyRecords(served);
+    const create = () => {
+      const secret = randomBytes(API_KEY_SECRET_BYTES);
+      const key = { id: identifiers.apiKeyId(), orgId, scopes: [], secret, createdAt: NOW, expiresAt: null };
+      return requests.create(key, 100);
+    };
+    let created: Promise<unknown> = Promise.resolve();
+    try {
+      await store.transaction(async (runner) => {
+        await lockFor(runner, 'apiKeys', orgId);
+        created = Promise.allSettled(Array.from({ length: 8 }, create));
+        await eventually(() => {
+          const { busy, waiting } = served.connections;
+          expect(busy + waiting).toBe(8);
+        });
+        expect([...(await requests.credentials([other])).keys()]).toEqual([other]);
+      });
+    } finally {
+      await created;
+      await served.close();
+    }
+  });
+
+  it('the last uses of others are stored', async () => {
+    const [held, free] = [await aKey(anOrgId()), await aKey(anOrgId())];
+    const gone = identifiers.apiKeyId();
+    const uses = new Map([held, free, gone].map((id) => [id, NOW]));
+    const lastUses = async () => [(await keys.find(held))?.lastUsedAt, (await keys.find(free))?.lastUsedAt];
+    await store.transaction(async (runner) => {
+      await runner.query('select from api_keys where id = $1 for update', [held]);
+      expect(await keys.touch(uses)).toEqual([held]);
+      expect(await lastUses()).toEqual([null, NOW]);
+    });
+    expect(await keys.touch(uses)).toEqual([]);
+    expect(await lastUses()).toEqual([NOW, NOW]);
   });
 });

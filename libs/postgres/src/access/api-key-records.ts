@@ -96,12 +96,13 @@ export class ApiKeyRecords {
   create(key: NewApiKey): Promise<string>;
   /**
    * @param limit how many valid keys the org may have; at the limit, no key is created and `null` is returned
-   * @throws GaplessError `invalid_api_key` if the actor's own key or session has ended meanwhile
+   * @throws GaplessError `invalid_api_key` if the actor's own key or session has ended meanwhile; `unavailable` if others
+   *   of the org do not end in time
    */
   create(key: NewApiKey, limit: number): Promise<string | null>;
   async create(key: NewApiKey, limit = Infinity): Promise<string | null> {
     const text = apiKeyText(key.id, key.secret);
-    return this.store.transaction(async (runner) => {
+    return this.#transaction(key.orgId, async (runner) => {
       if (limit < Infinity && (await countValid(runner, key)) >= limit) return null;
       // After the lock of `countValid`, which the deletion of an org takes, too.
       await refuseEnded(runner, this.actor);
@@ -161,6 +162,7 @@ export class ApiKeyRecords {
   /**
    * Returns once no process uses the key any more. A key that is revoked already stays unchanged.
    * @returns whether the key exists
+   * @throws GaplessError `unavailable` if others of the org do not end in time
    */
   async revoke(id: ApiKeyId, at: Date, orgId?: OrgId): Promise<boolean> {
     const exists = await this.#revoke(id, at, orgId);
@@ -170,7 +172,7 @@ export class ApiKeyRecords {
 
   async #revoke(id: ApiKeyId, at: Date, orgId: OrgId | undefined): Promise<boolean> {
     const ofOrg = orgId === undefined ? { id } : { id, orgId };
-    return this.store.transaction(async (runner) => {
+    return this.#transaction(orgId ?? null, async (runner) => {
       const key = await runner.manager.findOne(ApiKeyEntity, { select: { id: true, orgId: true }, where: ofOrg });
       if (key === null) return false;
       const revoked = await runner.manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
@@ -180,6 +182,11 @@ export class ApiKeyRecords {
       }
       return true;
     });
+  }
+
+  /** For changes that wait for the deletion of their org, which may take long. */
+  async #transaction<T>(orgId: OrgId | null, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return orgId === null ? this.store.transaction(act) : this.store.transactionOf(orgId, act);
   }
 
   /** Returns the credentials of many keys in one query; ids without a key are missing. */
@@ -226,14 +233,20 @@ export class ApiKeyRecords {
     return row?.count ?? 0;
   }
 
-  /** Stores the last use of many keys at once. */
-  async touch(uses: ReadonlyMap<ApiKeyId, Date>): Promise<void> {
-    await this.store.query(
-      `with touched as (
+  /**
+   * Stores the last use of many keys at once. It waits for none of them, such as those of an org that is being deleted.
+   * @returns the keys that another transaction holds, whose use is not stored
+   */
+  async touch(uses: ReadonlyMap<ApiKeyId, Date>): Promise<readonly ApiKeyId[]> {
+    const held = await this.store.query<{ id: ApiKeyId }>(
+      `with free as (
+         select id from api_keys where id = any($1::text[]) order by id for no key update skip locked
+       ), touched as (
          update api_keys set last_used_at = greatest(last_used_at, used.at)
-         from unnest($1::text[], $2::timestamptz[]) as used(id, at) where api_keys.id = used.id
-       ) select 1`,
+         from free join unnest($1::text[], $2::timestamptz[]) as used(id, at) using (id) where api_keys.id = free.id
+       ) select id from api_keys where id = any($1::text[]) except select id from free`,
       [[...uses.keys()], [...uses.values()]],
     );
+    return held.map(({ id }) => id);
   }
 }

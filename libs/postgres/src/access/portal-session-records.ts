@@ -132,6 +132,20 @@ export class PortalSessionRecords {
   }
 
   /**
+   * Looks up many links in one query, by the hexadecimal SHA-256 of their tokens. Unknown and used ones are missing.
+   * @returns when each link expires
+   */
+  async unusedLinks(links: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+    const rows = await this.store.prepared<{ readonly link: string; readonly link_expires_at: Date }>(
+      'portal_links',
+      `select encode(link_sha256, 'hex') as link, link_expires_at from portal_sessions
+       where link_sha256 = any($1) and token_sha256 is null`,
+      [links.map((link) => Buffer.from(link, 'hex'))],
+    );
+    return new Map(rows.map((row) => [row.link, row.link_expires_at]));
+  }
+
+  /**
    * Opens the session of a link. A link opens its session once.
    * @param tokenSha256 the SHA-256 of the session's new token
    * @param describe who opens it, for the audit log

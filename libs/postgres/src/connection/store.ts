@@ -29,6 +29,8 @@ import { TenantShares } from './tenant/tenant-shares.js';
 const POOL_SIZE = 20;
 /** The number of these connections that serve the queries of requests, in a process that serves requests. */
 const TENANT_POOL_SIZE = 12;
+/** The number of the other connections that `transactionOf` uses. The rest stays for what every request needs. */
+const MAIN_SHARE = (POOL_SIZE - TENANT_POOL_SIZE) / 2;
 
 /** Milliseconds. A server that takes longer counts as down: callers get an error, and stages retry. */
 const QUERY_TIMEOUT_MS = 10_000;
@@ -186,6 +188,7 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #pooled: Partial<PostgresDataSourceOptions>;
   readonly #shares = new TenantShares(TENANT_POOL_SIZE);
+  readonly #mainShares = new TenantShares(MAIN_SHARE);
   #tenants: Promise<DataSource> | null = null;
   #tenantPool: Pool | null = null;
   #installation: string | null = null;
@@ -323,7 +326,7 @@ export class Store {
     const pools = stores.flatMap((store) => store.#pools);
     const sum = (of: (pool: Pool) => number) => pools.reduce((total, pool) => total + of(pool), 0);
     const idle = sum(({ idleCount }) => idleCount);
-    const waiting = stores.reduce((total, store) => total + store.#shares.waiting, 0);
+    const waiting = stores.reduce((total, store) => total + store.#shares.waiting + store.#mainShares.waiting, 0);
     return {
       busy: sum(({ totalCount }) => totalCount) - idle,
       idle,
@@ -434,6 +437,15 @@ export class Store {
   /** Runs `act` in one transaction over all orgs. */
   async transaction<T>(act: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.#inTransaction(this.dataSource, 'begin', act);
+  }
+
+  /**
+   * As `transaction`, for a request of one org. Requests that wait for locks of their org use few connections, so that
+   * the queries of others find one.
+   * @throws GaplessError `unavailable` if others of the org do not end in time
+   */
+  async transactionOf<T>(orgId: OrgId, act: (runner: QueryRunner) => Promise<T>): Promise<T> {
+    return this.#mainShares.of(orgId, () => this.transaction(act));
   }
 
   /**
