@@ -99,6 +99,8 @@ async function tail(user: string, password = user): Promise<void> {
     withStore: () => Promise.reject(new Error('not asked')),
     print: () => undefined,
     colours: 'never',
+    isOutputTerminal: false,
+    unread: new AbortController().signal,
     interruption: () => AbortSignal.abort(),
   } as const;
   const environment = {

@@ -202,16 +202,25 @@ describe('the log, read from outside', () => {
 });
 
 describe('gapless tail', () => {
+  /** How many lines somebody reads. */
+  let reads = Infinity;
+
   /** Runs it as the command line does. @returns what it printed, line by line */
   function tailing(...args: readonly string[]) {
     const printed: string[] = [];
     const interruption = new AbortController();
+    const unread = new AbortController();
     const command = tailCommand(
       {
         clock: systemClock,
         withStore: (act) => act(app.app.get(Store)),
-        print: (line) => printed.push(line),
+        print: (line) => {
+          printed.push(line);
+          if (printed.length === reads) unread.abort();
+        },
         colours: 'never',
+        isOutputTerminal: false,
+        unread: unread.signal,
         interruption: () => interruption.signal,
       },
       gapless.environment,
@@ -236,6 +245,13 @@ describe('gapless tail', () => {
     const lines = await tail('--from', '1h', '--json');
     const found = lines.map((value) => ({ key: (JSON.parse(value) as { org_id: string }).org_id, value }));
     expect(byKey(found)).toEqual(feeds);
+  });
+
+  it('ends when nobody reads what it prints', async () => {
+    reads = 2;
+    const lines = await tail('--from', '1h');
+    reads = Infinity;
+    expect(lines).toHaveLength(2);
   });
 
   it('prints those of one org, from a seq on', async () => {
@@ -282,6 +298,8 @@ describe('gapless tail', () => {
       clock: systemClock,
       print: () => undefined,
       colours: 'never',
+      isOutputTerminal: false,
+      unread: new AbortController().signal,
       interruption: () => AbortSignal.abort(),
     } as const;
     const run = (environment: Readonly<Record<string, string>>) =>

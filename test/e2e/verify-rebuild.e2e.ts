@@ -300,6 +300,13 @@ describe('rebuild', () => {
     const { lines } = await runCommand(verifyCommand, gapless.environment);
     expect(lines.filter((line) => line.startsWith('- '))).toHaveLength(10);
     expect(lines.at(-1)).toBe('… and 3 more');
+    // Also if the program that reads its output ends.
+    const unread = spawn(process.execPath, [resolve(ROOT, 'dist/apps/cli/src/main.js'), 'verify'], {
+      env: { ...process.env, ...gapless.environment },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    unread.stdout.destroy();
+    expect(await once(unread, 'exit')).toEqual([1, null]);
 
     // A day that is there is there afterwards, with or without events.
     for (const table of DAY_TABLES) await owner.query(`select gapless_make_day($1, '2031-01-01')`, [table]);

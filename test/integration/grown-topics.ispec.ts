@@ -207,6 +207,8 @@ it('prints every event of an organization after the log was altered to more part
       withStore: (act) => act(app.app.get(Store)),
       print: (line) => printed.push(JSON.parse(line) as (typeof printed)[number]),
       colours: 'never',
+      isOutputTerminal: false,
+      unread: new AbortController().signal,
       interruption: () => AbortSignal.abort(),
     },
     gapless.environment,

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { findDatabaseUrl } from './database-url.js';
+import { withInstallation } from './installation.js';
 import { findKafkaBrokers } from './kafka-brokers.js';
+import { encryptionKeys } from './secrets/encryption-keys.js';
 
 let dataDir: string;
 
@@ -50,5 +52,18 @@ describe('where an installation is', () => {
       write(text);
       await expect(findKafkaBrokers(environment)).rejects.toThrow('names no kafka_brokers');
     }
+  });
+
+  it('is in files that can be read, and the error says what is wrong otherwise', async () => {
+    const environment = { DATA_DIR: dataDir, DATABASE_URL: 'postgres://here' };
+    const commands = [
+      () => findDatabaseUrl({ DATA_DIR: dataDir }),
+      () => findKafkaBrokers(environment),
+      () => withInstallation(environment, () => Promise.resolve()),
+      () => encryptionKeys(environment),
+    ];
+    for (const command of commands) await expect(command()).rejects.toThrow('does not exist (npm start writes it)');
+    for (const name of ['credentials.json', 'secret-encryption-keys']) mkdirSync(join(dataDir, name));
+    for (const command of commands) await expect(command()).rejects.toThrow(/^cannot read .*: EISDIR$/);
   });
 });

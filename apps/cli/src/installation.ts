@@ -1,6 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { InstallationRows, type Store } from '#libs/postgres';
 import {
   InstallationTopic,
@@ -13,6 +11,7 @@ import {
 import { createLogger, loadConfig, type Config, type Environment } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
+import { findKafkaBrokers } from './kafka-brokers.js';
 import { NO_KEYS } from './no-keys.js';
 import { openFeed } from './open-feed.js';
 import { withStore } from './with-store.js';
@@ -51,7 +50,7 @@ export async function withInstallation<T>(
   const config = loadConfig({
     ...environment,
     DATABASE_URL: await findDatabaseUrl(environment),
-    KAFKA_BROKERS: environment['KAFKA_BROKERS']?.trim() || (await embeddedBrokers(environment)),
+    KAFKA_BROKERS: (await findKafkaBrokers(environment)).join(','),
     SECRET_ENCRYPTION_KEYS: environment['SECRET_ENCRYPTION_KEYS']?.trim() || NO_KEYS,
   });
   const topics = topicNames(config.topicPrefix, config.retrySchedule);
@@ -109,15 +108,4 @@ async function reach(connection: KafkaConnection): Promise<void> {
   } finally {
     timer.abort();
   }
-}
-
-async function embeddedBrokers(environment: Environment): Promise<string> {
-  const path = resolve(join(environment['DATA_DIR']?.trim() || '.data', 'credentials.json'));
-  try {
-    const { kafka_brokers: brokers } = JSON.parse(await readFile(path, 'utf8')) as { kafka_brokers?: unknown };
-    if (typeof brokers === 'string') return brokers;
-  } catch {
-    // The error below explains this.
-  }
-  throw new CliError(`no brokers: KAFKA_BROKERS is not set, and ${path} names none (npm start writes it)`);
 }

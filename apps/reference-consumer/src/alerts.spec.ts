@@ -66,6 +66,17 @@ describe('alert pairs', () => {
     ]);
   });
 
+  it('print no text of visitors and agents that controls the terminal', () => {
+    const control = '\u001b[2J\r\n\u007f\u009b';
+    const event = anEvent(1, 'conversation.picked_up', `cnv_1${control}`);
+    Object.assign((event.data as { conversation: object }).conversation, { subject: `Hello${control}` });
+    Object.assign((event.data as { picked_up_by: object }).picked_up_by, { name: `Mara${control}` });
+    const cleaned = '�[2J����';
+    expect(follow([event])).toEqual([
+      `▼  CLEAR  cnv_1${cleaned} "Hello${cleaned}"  picked up by Mara${cleaned}  no alert was raised  0 open`,
+    ]);
+  });
+
   it('begin again when the conversation is queued again', () => {
     const queuedAgain = [anEvent(1, 'conversation.queued'), anEvent(2, 'conversation.picked_up')];
     expect(follow([...queuedAgain, anEvent(7, 'conversation.queued'), anEvent(8, 'conversation.abandoned')])).toContain(

@@ -1,3 +1,4 @@
+import { printable } from '#libs/api-client';
 import type { EventEnvelope, GaplessEvent } from '#libs/consumer';
 
 type Raise = EventEnvelope<'conversation.queued'> | EventEnvelope<'conversation.queued.escalated'>;
@@ -68,7 +69,8 @@ export class Alerts {
 export function alertText(change: AlertChange, open: number): string {
   const { conversation } = change.event.data;
   const parts = [`${conversation.id} "${conversation.subject}"`, ...details(change), `${open} open`];
-  return `${marks(change)}  ${parts.join('  ')}\n`;
+  // Visitors and agents choose these texts.
+  return `${printable(`${marks(change)}  ${parts.join('  ')}`)}\n`;
 }
 
 function marks({ kind }: AlertChange): string {

@@ -34,7 +34,9 @@ function readDelay(text: string): number {
 }
 
 function readEvents(text: string): readonly string[] {
-  return text.split(',').map((event) => event.trim());
+  const events = text.split(',').map((event) => event.trim());
+  if (events.includes('')) throw new InvalidArgumentError('expected event types, separated by commas');
+  return events;
 }
 
 /** @param act called with the options */

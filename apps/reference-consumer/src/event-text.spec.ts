@@ -20,6 +20,24 @@ describe('the text of an event', () => {
     );
   });
 
+  it('is that of the event alone, though all events of a batch have the same body', () => {
+    const others = [11, 13].map((seq) => JSON.stringify({ ...EVENT, id: `evt_${seq}`, seq }));
+    const body = Buffer.from(`{"events": [${[others[0], JSON_TEXT, others[1]].join(', ')}]}`);
+    const push = { body, deliveryId: 'whd_1', attempt: 1 };
+    const [, ...lines] = eventText(EVENT, { kind: 'pushed', push, status: 200 }).trimEnd().split('\n');
+    expect(lines.join('').replaceAll(/\s/g, '')).toBe(JSON_TEXT.replaceAll(/\s/g, ''));
+  });
+
+  it.each(['pushed', 'read'] as const)('has nothing that controls a terminal if the event was %s', (kind) => {
+    const json = JSON_TEXT.replaceAll('"a', '"a\u009b2J\u007f').replace('[]', '[\r]');
+    const push = { body: Buffer.from(json), deliveryId: 'whd_1', attempt: 1 };
+    const arrival = kind === 'read' ? { kind } : { kind, push, status: 200 };
+    const text = eventText(JSON.parse(json) as GaplessEvent, arrival);
+    expect(text).toContain('"s": "a�2J�');
+    expect(text).toContain('"a�2J�": null');
+    expect(text.replaceAll('\n', '')).not.toMatch(/\p{Control}/u);
+  });
+
   it('says that an event without a push was read from the feed', () => {
     const [line, ...body] = eventText(EVENT, { kind: 'read' }).trimEnd().split('\n');
     expect(line).toBe('#12  ticket.created  evt_1  read from the feed');

@@ -1,3 +1,4 @@
+import { printable } from '#libs/api-client';
 import type { GaplessEvent, Push, RefusalReason } from '#libs/consumer';
 import { elementSlices, memberSlices } from '#libs/domain';
 
@@ -9,9 +10,9 @@ export type Arrival =
 export function eventText(event: GaplessEvent, arrival: Arrival): string {
   const { line, json } =
     arrival.kind === 'pushed'
-      ? { line: pushLine(event, arrival.push, arrival.status), json: arrival.push.body.toString() }
+      ? { line: pushLine(event, arrival.push, arrival.status), json: sentJson(arrival.push.body, event.seq) }
       : { line: [...names(event), 'read from the feed'], json: JSON.stringify(event) };
-  return `${line.join('  ')}\n${indented(prettyJson(json), '    ')}\n`;
+  return `${line.join('  ')}\n${indented(layOut(json), '    ')}\n`;
 }
 
 /** Returns a line about a push of an event that was printed before. Such a push is answered like any other. */
@@ -25,7 +26,7 @@ export function gapText(after: number): string {
 }
 
 function names({ seq, event, id }: GaplessEvent): readonly string[] {
-  return [`#${seq}`, event, id];
+  return [`#${seq}`, printable(event), printable(id)];
 }
 
 function pushLine(event: GaplessEvent, { attempt }: Push, status: number): readonly string[] {
@@ -40,24 +41,22 @@ export function refusalText(reason: RefusalReason, status: number): string {
   return `a push was refused  ${status === 401 ? `signature ${reason} ✗` : reason}  answered ${status}\n`;
 }
 
-/** Formats JSON for reading. Numbers and strings stay as they were sent. */
-function prettyJson(text: string): string {
-  try {
-    JSON.parse(text);
-  } catch {
-    return text;
-  }
-  return layOut(text.trim());
+/** Returns the JSON of the event as it was sent. All events of a batch have the same body. */
+function sentJson(body: Buffer, seq: number): string {
+  const json = body.toString().trim();
+  const events = elementSlices(memberSlices(json).get('events') ?? '[]');
+  return events.find((event) => Number(memberSlices(event).get('seq')) === seq) ?? json;
 }
 
+/** Formats JSON for reading. Numbers and strings stay as they were sent, but for what controls a terminal. */
 function layOut(json: string): string {
-  const members = json.startsWith('{')
-    ? [...memberSlices(json)].map(([name, value]) => `${JSON.stringify(name)}: ${layOut(value)}`)
-    : json.startsWith('[')
-      ? elementSlices(json).map(layOut)
-      : [];
-  if (members.length === 0) return json;
-  return `${json.charAt(0)}\n${indented(members.join(',\n'), '  ')}\n${json.charAt(json.length - 1)}`;
+  const [open, close] = [json.charAt(0), json.charAt(json.length - 1)];
+  if (open !== '{' && open !== '[') return printable(json);
+  const members =
+    open === '{'
+      ? [...memberSlices(json)].map(([name, value]) => `${printable(JSON.stringify(name))}: ${layOut(value)}`)
+      : elementSlices(json).map(layOut);
+  return members.length === 0 ? `${open}${close}` : `${open}\n${indented(members.join(',\n'), '  ')}\n${close}`;
 }
 
 function indented(text: string, by: string): string {

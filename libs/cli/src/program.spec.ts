@@ -445,6 +445,11 @@ describe('gapless listen', () => {
     expect(forwarded()).toEqual([1, 3]);
   });
 
+  it.each(['', ',', ' , '])('refuses --events "%s", and stores no position', async (types) => {
+    expect(await failure(listen('--from', 'beginning', '--events', types))).toMatch(/Name an event type/);
+    expect([service.requests, existsSync(directory())]).toEqual([[], false]);
+  });
+
   it('ends at once while it waits for the server', async () => {
     app.answer = () => ({ status: 500 });
     const listening = listen('--from', 'beginning');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseEventId, parseOrgId, parseWidgetId, type Seq } from '#libs/domain';
-import { coloursFor, tailLine } from './tail-line.js';
+import { coloursFor, envelopeLine, tailLine } from './tail-line.js';
 
 const EVENT = {
   orgId: parseOrgId('0f8fad5b-d9cb-469f-a165-70867728950e')!,
@@ -41,6 +41,15 @@ describe('a line of tail', () => {
 
   it('shows a type that it does not know as it is', () => {
     expect(tailLine({ ...EVENT, event: 'moon.rose' }, 'always')).toContain('  moon.rose  ');
+  });
+});
+
+describe('an envelope', () => {
+  it('is printed as it is, and to a terminal without what controls it', () => {
+    const json = '{"t":\n\t"\u009b2J\u007f\\u001b"}';
+    const event = { envelope: Buffer.from(json) };
+    expect(envelopeLine(event, false)).toBe(json);
+    expect(envelopeLine(event, true)).toBe('{"t":  "�2J�\\u001b"}');
   });
 });
 

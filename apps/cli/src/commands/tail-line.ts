@@ -1,3 +1,4 @@
+import { printable } from '#libs/api-client';
 import { catalogEntry, isEventType, type EventFamily, type LogEvent } from '#libs/domain';
 
 /** How a line is coloured: `always` writes ANSI sequences, `never` plain text. */
@@ -58,4 +59,11 @@ export function tailLine(event: LogEvent & { readonly appendedAtMs: number }, co
     event.id,
     ...(event.widgetId === null ? [] : [paint('dim', `widget ${event.widgetId}`)]),
   ].join('  ');
+}
+
+/** Returns the envelope as it is; for a terminal, without characters that control it. */
+export function envelopeLine({ envelope }: Pick<LogEvent, 'envelope'>, isTerminal: boolean): string {
+  const json = envelope.toString();
+  // JSON has these between its tokens only.
+  return isTerminal ? printable(json.replaceAll(/[\t\r\n]/g, ' ')) : json;
 }

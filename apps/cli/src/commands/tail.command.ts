@@ -20,7 +20,7 @@ import { CliError } from '../cli-error.js';
 import { openFeed } from '../open-feed.js';
 import { findKafka } from '../find-kafka.js';
 import { explainKafkaFailure } from './explain-kafka-failure.js';
-import { tailLine, type Colours } from './tail-line.js';
+import { envelopeLine, tailLine, type Colours } from './tail-line.js';
 import { parseTailStart, type TailStart } from './tail-start.js';
 
 /** The environment of `tail`. */
@@ -30,6 +30,10 @@ export interface TailContext {
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
   readonly colours: Colours;
+  /** Whether the output goes to a terminal, which control characters would change. */
+  readonly isOutputTerminal: boolean;
+  /** Is aborted when nobody reads the output any more. */
+  readonly unread: AbortSignal;
   /** Returns a signal that is aborted when the user interrupts. Called once there is something to interrupt. */
   readonly interruption: () => AbortSignal;
 }
@@ -78,9 +82,14 @@ async function tail(context: TailContext, environment: Environment, flags: TailF
       await followPartitions(connection, topic, from, show, context.interruption());
     } else {
       const stretches = [...from].map(([partition, offset]) => ({ topic, partition, from: offset }));
-      await readPartitions(connection, stretches, show);
+      const showWhileRead = (record: StoredRecord) => {
+        context.unread.throwIfAborted();
+        show(record);
+      };
+      await readPartitions(connection, stretches, showWhileRead);
     }
   } catch (error) {
+    if (context.unread.aborted) return;
     throw explainKafkaFailure(error, brokers, topic);
   }
 }
@@ -96,7 +105,8 @@ function shower(context: TailContext, flags: TailFlags, start: TailStart): (reco
     remember();
     if (fresh.length === 0 || (start.kind === 'seq' && event.seq < start.seq)) return;
     if (flags.event !== undefined && event.event !== flags.event) return;
-    context.print(flags.json === true ? event.envelope.toString() : tailLine(event, context.colours));
+    const { colours, isOutputTerminal } = context;
+    context.print(flags.json === true ? envelopeLine(event, isOutputTerminal) : tailLine(event, colours));
   };
 }
 

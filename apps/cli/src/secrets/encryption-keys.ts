@@ -21,9 +21,13 @@ export async function encryptionKeys(environment: Environment): Promise<string> 
 
 async function embeddedKeys(environment: Environment): Promise<string> {
   const path = resolve(join(environment['DATA_DIR']?.trim() || '.data', 'secret-encryption-keys'));
-  try {
-    return (await readFile(path, 'utf8')).trim();
-  } catch {
-    throw new CliError(`no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} does not exist (npm start writes it)`);
-  }
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CliError(
+      code === 'ENOENT'
+        ? `no keys: SECRET_ENCRYPTION_KEYS is not set, and ${path} does not exist (npm start writes it)`
+        : `cannot read ${path}: ${code ?? String(error)}`,
+    );
+  });
+  return text.trim();
 }

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
+import { printable } from '../../../api-client/src/index.js';
 import { FeedResetError, MemoryCursor, readFeed, type EventType, type FeedStart } from '../../../consumer/src/index.js';
 import type { CliContext } from '../context.js';
 import { aheadOfFeed, openFeed } from '../feed/open-feed.js';
 import { RawEvents } from '../feed/raw-events.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
 import { untilInterrupted } from '../until-interrupted.js';
-import { eventLine, printable } from './event-line.js';
+import { eventLine } from './event-line.js';
 import { eventType, feedStart, urlOption } from './options.js';
 
 interface TailOptions extends CredentialOptions {

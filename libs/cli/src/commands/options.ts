@@ -17,12 +17,14 @@ export function eventType(text: string): EventType {
   throw new InvalidArgumentError(`There is no event type ${text}. ${hint}`);
 }
 
+/** @throws InvalidArgumentError if there is none, too: a listener would pass over every event */
 export function eventTypes(text: string): readonly EventType[] {
-  return text
+  const types = text
     .split(',')
     .map((type) => type.trim())
-    .filter((type) => type !== '')
-    .map(eventType);
+    .filter((type) => type !== '');
+  if (types.length === 0) throw new InvalidArgumentError('Name an event type, or leave the option out for all.');
+  return types.map(eventType);
 }
 
 export function wholeNumber(minimum: number): (text: string) => number {

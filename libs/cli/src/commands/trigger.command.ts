@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { Command, Option } from 'commander';
-import { ApiClient, ApiError, submitEvents } from '../../../api-client/src/index.js';
+import { ApiClient, ApiError, printable, submitEvents } from '../../../api-client/src/index.js';
 import type { EventType } from '../../../consumer/src/index.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
@@ -9,7 +9,6 @@ import { reportsRetries } from '../explain.js';
 import { Forwarder, forwardUrl, type ForwardAttempt } from '../forwarding/forwarder.js';
 import { readCatalog } from '../read-catalog.js';
 import { readCredentials, type CredentialOptions } from '../settings/credentials.js';
-import { printable } from './event-line.js';
 import { eventType, urlOption } from './options.js';
 
 interface TriggerOptions extends CredentialOptions {

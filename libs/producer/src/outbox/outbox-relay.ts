@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 import { ApiError, backOffMs, isForeign, randomFraction, safely } from '../../../api-client/src/index.js';
 import type { EventSink } from '../events/event-sink.js';
-import { refuseRow, removeRows, takeRows, type OutboxRow } from './outbox-rows.js';
+import { refuseRow, removeRows, takeFirstRow, takeRows, type OutboxRow } from './outbox-rows.js';
+import { WaitingOrgs } from './waiting-orgs.js';
 
 export interface OutboxRelayOptions {
   readonly dataSource: DataSource;
@@ -20,6 +21,13 @@ interface Failure {
   readonly error: unknown;
 }
 
+interface Relayed {
+  /** The number of emitted and refused events. */
+  readonly done: number;
+  /** Why organizations wait. */
+  readonly strays: readonly unknown[];
+}
+
 const DEFAULT_POLL_INTERVAL_MS = 200;
 /** After so many pages of a proxy and no success, the proxy itself is the reason. */
 const MAX_STRAYS = 10;
@@ -32,6 +40,8 @@ const REPEATS_EXPIRE =
  * event, for as long as the feed keeps it. Any number of relays may run; they share the organizations.
  */
 export class OutboxRelay {
+  readonly #waiting = new WaitingOrgs();
+
   constructor(private readonly options: OutboxRelayOptions) {
     if (options.sink.repeatsExpire === true) process.emitWarning(REPEATS_EXPIRE, 'GaplessOutboxWarning');
   }
@@ -42,12 +52,13 @@ export class OutboxRelay {
     while (!signal.aborted) {
       let waitMs: number;
       try {
-        const relayed = await this.relay(signal);
+        const { done, strays } = await this.#relay(signal);
+        for (const error of strays) this.#report(error);
         failures = 0;
-        waitMs = relayed > 0 ? 0 : (this.options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS);
+        waitMs = done > 0 ? 0 : (this.options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS);
       } catch (error) {
         if (isAborted(signal)) return;
-        safely('onError', this.options.onError)(error);
+        this.#report(error);
         waitMs = Math.max(retryAfterOf(error), backOffMs(++failures, randomFraction()));
       }
       if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined);
@@ -55,33 +66,55 @@ export class OutboxRelay {
   }
 
   /**
-   * Emits one batch of waiting events.
-   * @returns the number of emitted and refused events; 0 when no event waits, or other relays have all of them
-   * @throws any error of the sink or the database; then the whole batch still waits
+   * Emits one batch of waiting events. An organization whose event a proxy refuses is left out until it is tried again.
+   * @returns the number of emitted and refused events; 0 when no event is due, or other relays have all of them
+   * @throws any error of the sink or the database; then the events of that request still wait
    * @throws the signal's reason once it is aborted
    */
   async relay(signal?: AbortSignal): Promise<number> {
-    return this.options.dataSource.transaction(async (manager) => {
-      const rows = await takeRows(manager);
-      return rows.length === 0 ? 0 : this.#emit(manager, rows, signal);
-    });
+    const { done, strays } = await this.#relay(signal);
+    if (done === 0 && strays.length > 0) throw strays[0];
+    for (const error of strays) this.#report(error);
+    return done;
   }
 
-  async #emit(manager: EntityManager, rows: readonly OutboxRow[], signal: AbortSignal | undefined): Promise<number> {
+  async #relay(signal: AbortSignal | undefined): Promise<Relayed> {
+    const batch = await this.#take((manager) => takeRows(manager, this.#waiting.ids), signal);
+    const orgId = this.#waiting.due();
+    if (orgId === undefined) return batch;
+    // One alone, and only its next event: if that is refused again, no other event was in the request.
+    const again = await this.#take((manager) => takeFirstRow(manager, orgId), signal);
+    if (again.strays.length === 0) this.#waiting.remove(orgId);
+    return { done: batch.done + again.done, strays: [...batch.strays, ...again.strays] };
+  }
+
+  async #take(
+    take: (manager: EntityManager) => Promise<readonly OutboxRow[]>,
+    signal: AbortSignal | undefined,
+  ): Promise<Relayed> {
+    return this.options.dataSource.transaction(async (manager) => this.#emit(manager, await take(manager), signal));
+  }
+
+  async #emit(manager: EntityManager, rows: readonly OutboxRow[], signal: AbortSignal | undefined): Promise<Relayed> {
+    const [first, ...others] = rows;
+    if (first === undefined) return { done: 0, strays: [] };
     const failure = await this.#send(rows, signal);
     if (failure === undefined) await removeRows(manager, rows);
     // A request is refused as a whole, so send the events one by one to find the invalid ones.
-    else if (rows.length > 1 && isAboutAnEvent(failure.error)) return this.#emitEach(manager, rows, signal);
-    else if (!isRefusal(failure.error)) throw failure.error;
-    else for (const row of rows) await this.#refuse(manager, row, failure.error);
-    return rows.length;
+    else if (others.length > 0 && isAboutAnEvent(failure.error)) return this.#emitEach(manager, rows, signal);
+    else if (isRefusal(failure.error)) await this.#refuse(manager, first, failure.error);
+    else if (isAboutAnEvent(failure.error)) {
+      this.#waiting.add(first.orgId, retryAfterOf(failure.error));
+      return { done: 0, strays: [failure.error] };
+    } else throw failure.error;
+    return { done: rows.length, strays: [] };
   }
 
   async #emitEach(
     manager: EntityManager,
     rows: readonly OutboxRow[],
     signal: AbortSignal | undefined,
-  ): Promise<number> {
+  ): Promise<Relayed> {
     let done = 0;
     const waiting = new Map<string, unknown>();
     for (const row of rows) {
@@ -92,17 +125,18 @@ export class OutboxRelay {
       else if (isRefusal(failure.error)) await this.#refuse(manager, row, failure.error);
       else if (isAboutAnEvent(failure.error) && (done > 0 || waiting.size < MAX_STRAYS)) {
         waiting.set(row.orgId, failure.error);
+        this.#waiting.add(row.orgId, retryAfterOf(failure.error));
         continue;
       } else if (done === 0) throw failure.error;
       // Commit the events before it. A service that limits requests would refuse a later one each time.
-      else return done;
+      else break;
       done++;
     }
-    for (const error of waiting.values()) {
-      if (done === 0) throw error;
-      safely('onError', this.options.onError)(error);
-    }
-    return done;
+    return { done, strays: [...waiting.values()] };
+  }
+
+  #report(error: unknown): void {
+    safely('onError', this.options.onError)(error);
   }
 
   /** Tries once, because the transaction and its locks stay open meanwhile. */

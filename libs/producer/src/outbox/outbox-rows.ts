@@ -13,7 +13,8 @@ const MAX_EVENTS = 250;
 
 /**
  * Takes the next events of organizations that no other relay holds, in the order in which they were written. They stay
- * locked until the transaction ends.
+ * locked until the transaction ends. It leaves out the organizations in `without`: their events could fill the batch each
+ * time, and no other event would be sent.
  *
  * They fit into one request, because they are removed together. If the service limits bytes, it could refuse the last of
  * several requests each time, and all events would wait for ever. An event that is larger than a request comes alone.
@@ -22,7 +23,7 @@ const MAX_EVENTS = 250;
  * relay may have taken them before a transaction with an earlier row committed. A relay only waits for rows after its
  * own, so relays cannot deadlock.
  */
-export async function takeRows(manager: EntityManager): Promise<readonly OutboxRow[]> {
+export async function takeRows(manager: EntityManager, without: readonly string[]): Promise<readonly OutboxRow[]> {
   // Skips from organization to organization by the index, so that the backlog of one costs nothing.
   const heads = await manager.query<readonly { readonly org_id: string; readonly position: string }[]>(
     `with recursive heads as (
@@ -35,9 +36,10 @@ export async function takeRows(manager: EntityManager): Promise<readonly OutboxR
        ) next
      )
      select org_id, position from gapless_outbox
-     where position in (select position from heads) and refused_at is null
+     where position in (select position from heads) and refused_at is null and org_id <> all($1::uuid[])
      order by position limit ${MAX_ORGS}
      for update skip locked`,
+    [without],
   );
   if (heads.length === 0) return [];
   return manager.query<readonly OutboxRow[]>(
@@ -57,6 +59,19 @@ export async function takeRows(manager: EntityManager): Promise<readonly OutboxR
      order by event.position
      for update of event`,
     [heads.map(({ org_id }) => org_id), heads.map(({ position }) => position)],
+  );
+}
+
+/** Takes the next event of the organization; none if there is no more, or another relay holds the organization. */
+export async function takeFirstRow(manager: EntityManager, orgId: string): Promise<readonly OutboxRow[]> {
+  return manager.query<readonly OutboxRow[]>(
+    `select position, event_id as id, org_id as "orgId", event as json
+     from gapless_outbox
+     where position = (
+       select position from gapless_outbox where org_id = $1 and refused_at is null order by position limit 1
+     ) and refused_at is null
+     for update skip locked`,
+    [orgId],
   );
 }
 

@@ -238,6 +238,59 @@ describe('the outbox', () => {
     },
   );
 
+  it.each([
+    [251, 0],
+    [20, 250 * 1024],
+  ])(
+    'lets no other organization wait for %i events of %i bytes after one that a proxy refuses',
+    async (count, bytes) => {
+      const [blocked, other] = [anOrgId(), anOrgId()];
+      const text = 'x'.repeat(bytes);
+      await dataSource.transaction(async (manager) => {
+        for (const n of oneTo(count)) await emitInTransaction(manager, anEvent(blocked, n, text));
+        for (const n of [1, 2]) await emitInTransaction(manager, anEvent(other, n));
+      });
+      sink.gate = (events) => {
+        if (events.some((event) => event.orgId === blocked && numberOf(event) === 1))
+          throw new ApiError('unavailable', 403, 'unknown', 'a page');
+      };
+      const controller = new AbortController();
+      const running = aRelay().run(controller.signal);
+      await eventually(async () => {
+        expect([sink.numbers(other), await waiting()]).toEqual([[1, 2], count]);
+      });
+      expect([sink.numbers(blocked), refused]).toEqual([[], []]);
+      sink.gate = () => undefined;
+      await eventually(async () => {
+        expect(await waiting()).toBe(0);
+      });
+      controller.abort();
+      await running;
+      expect(sink.numbers(blocked)).toEqual(oneTo(count));
+    },
+  );
+
+  it('lets no organization wait for many whose events a proxy refuses, and tries each of them again', async () => {
+    const [other, blocked] = [anOrgId(), oneTo(12).map(anOrgId)];
+    for (const orgId of blocked) await change(orgId, 1);
+    await change(other, 2);
+    const tries = new Map<string, number>();
+    sink.gate = (events) => {
+      const [first] = events;
+      if (first !== undefined && events.length === 1) tries.set(first.orgId, (tries.get(first.orgId) ?? 0) + 1);
+      if (events.some((event) => numberOf(event) === 1)) throw new ApiError('unavailable', 403, 'unknown', 'a page');
+    };
+    const controller = new AbortController();
+    const running = aRelay().run(controller.signal);
+    await eventually(() => {
+      expect(sink.numbers(other)).toEqual([2]);
+      for (const orgId of blocked) expect(tries.get(orgId)).toBeGreaterThan(1);
+    });
+    controller.abort();
+    await running;
+    expect(await waiting()).toBe(blocked.length);
+  });
+
   it('gives up soon while a proxy answers everything with a page', async () => {
     for (const n of oneTo(15)) await change(anOrgId(), n);
     let requests = 0;
