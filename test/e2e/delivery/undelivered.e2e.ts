@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Store } from '#libs/postgres';
 import { eventually } from '../../support/infrastructure/eventually.js';
 import { always } from './support/answers.js';
 import { DeliverySuite } from './support/delivery-suite.js';
@@ -21,12 +22,14 @@ async function feedHas(operator: Operator, count: number): Promise<void> {
   });
 }
 
-/** Makes the events of the org older than routing takes. */
-async function age({ orgId }: Operator): Promise<void> {
+/** Makes the events of the org after that seq older than routing takes. */
+async function age({ orgId }: Operator, afterSeq = 0): Promise<void> {
   await suite.makeDayBefore(orgId, '2 minutes');
-  await suite.queryFeed(orgId, `update events set appended_at = appended_at - interval '1 minute' where org_id = $1`, [
+  await suite.queryFeed(
     orgId,
-  ]);
+    `update events set appended_at = appended_at - interval '1 minute' where org_id = $1 and seq > $2`,
+    [orgId, afterSeq],
+  );
 }
 
 describe('what an endpoint has not received (contract 5.10)', () => {
@@ -121,5 +124,28 @@ describe('what an endpoint has not received (contract 5.10)', () => {
     const { id } = await operator.register({ url: (await suite.aReceiver()).url, events: ['ticket.created'] });
     const path = `/external/webhooks/${id}/undelivered?${query}`;
     expect(await operator.refusal('GET', path)).toMatchObject({ status: 422, code: 'validation_failed' });
+  });
+});
+
+describe('while the delivery log lags', () => {
+  it('nothing that was delivered is listed or counted as never sent', async () => {
+    const { operator, receiver, endpoint } = await suite.aSubscriber();
+    await operator.emit(ticket(1));
+    await eventually(async () => {
+      expect(await operator.deliveries(endpoint.id)).toMatchObject([{ status: 'delivered' }]);
+    });
+    await suite.app.app.get(Store).transaction(async (runner) => {
+      // The projection of deliveries waits for these rows.
+      await runner.query(`select 1 from projection_offsets where projection = 'deliveries' for update`);
+      await operator.emit(ticket(2), ticket(3));
+      await eventually(() => {
+        expect(sortedSeqsOf(receiver.received)).toEqual([1, 2, 3]);
+      });
+      await feedHas(operator, 3);
+      await age(operator, 1);
+      expect(await operator.undelivered(endpoint.id)).toEqual([]);
+      const counted = await operator.beginRecovery(endpoint.id, { since_seq: 1, status: 'never_sent', dry_run: true });
+      expect(counted).toEqual({ id: null, complete: false, matched: 0, scheduled: 0 });
+    });
   });
 });

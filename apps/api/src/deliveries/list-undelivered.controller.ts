@@ -7,11 +7,12 @@ import { placeCursor } from '../http/place-cursor.js';
 import { QueryParameters, type PageLimits } from '../http/query-parameters.js';
 import { ReadsQuery } from '../http/refuse-parameters.guard.js';
 import { EndpointIdPipe, noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
+import { ProjectedFacts } from './projected-facts.js';
 import { RoutingProgress } from './routing-progress.js';
 import { undeliveredJson } from './undelivered.presenter.js';
 
 export const UNDELIVERED_PAGE: PageLimits = { max: 250, fallback: 50 };
-const KINDS: readonly UndeliveredKind[] = ['pending', 'failed', 'never_sent'];
+const WITH_DELIVERY: readonly UndeliveredKind[] = ['pending', 'failed'];
 const EVERYTHING: RecoveryRange = { sinceSeq: null, since: null, until: null, throughSeq: null };
 
 /** The cursors of the places after seqs. */
@@ -26,6 +27,7 @@ export class ListUndeliveredController {
     private readonly endpoints: EndpointRecords,
     private readonly source: RecoverySource,
     private readonly routing: RoutingProgress,
+    private readonly facts: ProjectedFacts,
   ) {}
 
   /** Looks at a limited number of events. So a page may have fewer than `limit` before the last one, or none. */
@@ -40,7 +42,10 @@ export class ListUndeliveredController {
     const endpoint = await this.endpoints.find(orgId, id);
     if (endpoint === undefined) throw noSuchEndpoint();
     const time = await this.routing.lookTime(orgId);
-    const page = await this.source.page(orgId, endpoint, KINDS, EVERYTHING, after, limit, time);
+    // While the delivery log lags, what was sent already has no delivery. Without brokers, nobody knows.
+    const isKnown = await this.facts.areComplete(id).catch(() => false);
+    const kinds = isKnown ? [...WITH_DELIVERY, 'never_sent' as const] : WITH_DELIVERY;
+    const page = await this.source.page(orgId, endpoint, kinds, EVERYTHING, after, limit, time);
     const data = page.events.map((event) => undeliveredJson({ ...event, endpointId: id }));
     return { data, next_cursor: page.next === null ? null : cursors.encode(page.next) };
   }

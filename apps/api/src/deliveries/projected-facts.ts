@@ -29,7 +29,7 @@ export class ProjectedFacts {
    * @returns whether every fact of the endpoint from before the call is projected, after some seconds at most
    * @throws GaplessError `unavailable` when the brokers cannot be reached
    */
-  async areComplete(endpointId: EndpointId, signal: AbortSignal): Promise<boolean> {
+  async areComplete(endpointId: EndpointId, signal?: AbortSignal): Promise<boolean> {
     const { deliveries } = this.topics;
     const partition = partitionOf(endpointId, this.config.partitions);
     const asked = this.#positions.ends(deliveries).then((ends) => ends.get(partition) ?? 0);

@@ -154,6 +154,8 @@ export class Recoveries extends RegularWork {
   async #count(endpoint: EndpointRecord, { orgId, kinds, range }: RecoveryOrder): Promise<Recovered> {
     const deadline = performance.now() + PATIENCE_MS;
     const began = await this.routing.lookTime(orgId);
+    // What was sent already would count.
+    if (!(await this.facts.areComplete(endpoint.id))) return { id: null, complete: false, matched: 0, scheduled: 0 };
     let matched = 0;
     let after: Seq | null = SEQ_NONE;
     while (after !== null && performance.now() < deadline) {

@@ -271,8 +271,8 @@ const undelivered: JsonObject = {
     summary: 'List what the endpoint should have and has not',
     description:
       'Deliveries that are pending or failed, and events that match the endpoint as it is now and were never sent. Events ' +
-      'without a delivery are left out while they may still be sent. A request looks at 5,000 events and reads 8 MiB at ' +
-      'most. So a page may be short or empty, and still have a next_cursor.',
+      'without a delivery are left out while they may still be sent, and while the delivery log lags. A request looks at ' +
+      '5,000 events and reads 8 MiB at most. So a page may be short or empty, and still have a next_cursor.',
     scope: 'webhooks:read',
     parameters: [ENDPOINT, ...pageParameters(UNDELIVERED_PAGE)],
     success: { status: 200, description: 'A page, lowest seq first.', content: pageOf('UndeliveredEvent') },

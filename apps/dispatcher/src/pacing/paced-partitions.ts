@@ -4,7 +4,7 @@ import type { PacedOwners } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 
 /** The window in which attempts are counted, and what clocks and timers may be off. */
-const WINDOW_AND_SLACK_MS = 1_250;
+export const WINDOW_AND_SLACK_MS = 1_250;
 /** How often to look whether an earlier owner has left. */
 const LOOK_EVERY_MS = 100;
 /** The same while Kafka cannot say where the facts of a partition end. Each question opens a connection. */

@@ -196,6 +196,7 @@ beforeEach(() => {
       });
     },
     generation: () => generation,
+    attemptMs: 10_000,
     clockMs: () => aDueAttempt().dueAtMs + nowMs,
     nowMs: () => nowMs,
     logger: aStageKit({ nowMs: 0 }).logger,
@@ -479,6 +480,20 @@ describe('a paced endpoint', () => {
       const due = aDueAttempt(90, endpointId);
       waiting = [{ ...due, delivery: { ...due.delivery, createdAtMs: due.delivery.createdAtMs + 1_001 } }];
       expect(await roundAt(4_000)).toEqual([]);
+    });
+
+    it('gets what looks due for long, also if it came later by the clock of the brokers', async () => {
+      waiting = [];
+      await roundAt(1_000);
+      const due = aDueAttempt(90, endpointId);
+      waiting = [{ ...due, delivery: { ...due.delivery, createdAtMs: due.delivery.createdAtMs + 3_000 } }];
+      expect(await roundAt(4_000)).toEqual([]);
+      expect(await roundAt(15_249)).toEqual([]);
+      expect(await roundAt(15_449)).toEqual([90]);
+      const stored = waiting;
+      await endAll();
+      waiting = stored;
+      expect(await roundAt(16_000)).toEqual([]);
     });
 
     it('is left to the reconciler in the end', async () => {

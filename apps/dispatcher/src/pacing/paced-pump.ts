@@ -7,7 +7,7 @@ import { Flight } from '../lanes/lane.js';
 import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { DueLooks, LOOK_EVERY_MS, type FindDue, type Look, type Looked } from './due-looks.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
-import type { PacedPartitions } from './paced-partitions.js';
+import { WINDOW_AND_SLACK_MS, type PacedPartitions } from './paced-partitions.js';
 import { forgetProjected, isBegun, keyOf, keyOfDue, PacedShare } from './paced-share.js';
 import type { Slot } from './sent-window.js';
 
@@ -49,6 +49,8 @@ export interface PacedPumpDependencies {
   readonly make: (due: DueAttempt, flight: Flight, hooks: AttemptHooks) => Promise<void>;
   /** The assignment in which attempts may begin now; `undefined` while they may not. */
   readonly generation: () => number | undefined;
+  /** The longest time that an attempt takes. */
+  readonly attemptMs: number;
   /** The clock of the delivery log. */
   readonly clockMs: () => number;
   /** Monotonic milliseconds. */
@@ -305,6 +307,7 @@ export class PacedPump {
 
   /** Picks the urgent attempts and those that have waited longest, as many as have room. */
   #pick({ read, due }: Looked, looks: ReadonlyMap<PacedShare, number>, nowMs: number): readonly OverdueAttempt[] {
+    const { attemptMs } = this.use;
     const byEndpoint = new Map<EndpointId, OverdueAttempt[]>();
     for (const attempt of due) {
       const found = byEndpoint.get(attempt.endpointId);
@@ -316,10 +319,8 @@ export class PacedPump {
       const { share } = one;
       const found = byEndpoint.get(id) ?? [];
       const former = this.#former.get(id);
-      // Others make the attempts of what came later.
-      const fresh = found.filter(
-        (attempt) => !isBegun(share, keyOf(attempt)) && (former === undefined || attempt.createdAt <= former.asOf),
-      );
+      const own = former === undefined ? found : share.leftOf(found, former.asOf, attemptMs + WINDOW_AND_SLACK_MS);
+      const fresh = own.filter((attempt) => !isBegun(share, keyOf(attempt)));
       forgetProjected(share, found, looks.get(share) ?? 0);
       const room = this.#roomOf(share);
       share.lookAtMs = fresh.length === 0 || room <= 0 ? this.#dueLooks.againAtMs(one, nowMs) : nowMs;

@@ -35,6 +35,8 @@ export class PacedShare {
   inOrderInARow = 0;
   /** Names the endpoints that it is looked at with after a failed look; 0 after one that succeeded. */
   part = 0;
+  /** When each attempt that came after the limits were removed was first seen due, monotonic milliseconds. */
+  #laterSinceMs = new Map<string, number>();
 
   constructor(
     public limits: PacedEndpoint,
@@ -68,6 +70,24 @@ export class PacedShare {
   places(mostInFlight: number, quietFromMs: number): number {
     const most = this.unreadableAtMs === null ? Infinity : 1 - this.inFlight;
     return Math.min(this.roomInOrder(mostInFlight, quietFromMs), most);
+  }
+
+  /**
+   * Selects the attempts from before the limits were removed. Others make later ones, which do not look due for long. One
+   * that does may be from before: the brokers' clock may be ahead.
+   * @param asOf when the limits were removed, by the clock of this process
+   * @param longMs how long a later attempt must look due
+   */
+  leftOf(due: readonly OverdueAttempt[], asOf: Date, longMs: number): readonly OverdueAttempt[] {
+    const [nowMs, known] = [this.nowMs(), this.#laterSinceMs];
+    this.#laterSinceMs = new Map();
+    return due.filter((attempt) => {
+      if (attempt.createdAt <= asOf) return true;
+      const key = keyOf(attempt);
+      const sinceMs = known.get(key) ?? nowMs;
+      this.#laterSinceMs.set(key, sinceMs);
+      return nowMs - sinceMs >= longMs;
+    });
   }
 
   /** Picks attempts, urgent ones first. Of four, one is not urgent if any such one waits. */

@@ -65,7 +65,11 @@ export class ReconcilePending extends RegularWork {
   }
 
   protected async act(): Promise<number | undefined> {
-    if (this.sessions.of(MAIN_GROUP)?.assigned[this.kit.topics.attempts]?.includes(0) !== true) return undefined;
+    if (this.sessions.of(MAIN_GROUP)?.assigned[this.kit.topics.attempts]?.includes(0) !== true) {
+      // Another process may count them now.
+      this.kit.metrics.set('gapless_reconciler_endpoints_waiting', {}, 0);
+      return undefined;
+    }
     const { isMore } = await this.#reconciler.round();
     this.#looked();
     return isMore ? NEXT_ROUND_MS : undefined;

@@ -110,8 +110,16 @@ async function select(
   return rows.map((row) => ({ ...row, watermarkSeq: seqFromText(row.watermarkSeq) }));
 }
 
-/** Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later. */
+/**
+ * Deletes the endpoint of a subscription, and with it the subscription. Its history is removed later, and its callback is
+ * remembered from now on.
+ */
 export async function deleteMcpEndpoint(runner: QueryRunner, orgId: OrgId, id: EndpointId): Promise<void> {
+  await runner.query(
+    `update mcp_verified_callbacks v set verified_at = now() from mcp_subscriptions s
+     where s.endpoint_id = $1 and v.org_id = s.org_id and v.key_id = s.key_id and v.url = s.url`,
+    [id],
+  );
   await runner.query(`delete from endpoints where id = $1 and kind = 'mcp'`, [id]);
   await forgetEndpoints(runner, orgId, [id]);
 }

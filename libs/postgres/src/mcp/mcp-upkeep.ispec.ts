@@ -8,6 +8,7 @@ import { DayPartitions } from '../projections/days/day-partitions.js';
 import { aCipher, aTestStore } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { indexScans } from '../testing/index-entries-read.js';
+import { McpSubscriptions } from './mcp-subscriptions.js';
 import { McpUpkeep } from './mcp-upkeep.js';
 
 const DAY_MS = 86_400_000;
@@ -92,6 +93,40 @@ it('a watermark passes events that retention has removed, and says so', async ()
   expect(await store.query('select distinct gap_seq, watermark_seq from mcp_subscriptions')).toEqual([
     { gap_seq: '5', watermark_seq: String(DAYS) },
   ]);
+});
+
+describe('a verified callback', () => {
+  const isRemembered = async () => {
+    await upkeep.expire();
+    return (await store.query('select from mcp_verified_callbacks')).length > 0;
+  };
+  const makeOld = () =>
+    store.query(`update mcp_verified_callbacks set verified_at = verified_at - interval '25 hours'`);
+
+  beforeEach(async () => {
+    await store.query('delete from mcp_subscriptions');
+    const endpointId = await aSubscription('sub_1', 0);
+    await store.query(`update endpoints set kind = 'mcp' where id = $1`, [endpointId]);
+    await store.query('delete from mcp_verified_callbacks');
+    const callbacks = new McpSubscriptions(store, CIPHER, new CelFilters());
+    await callbacks.verified(orgId, 'gk_1', 'https://example.com', new Date());
+    await makeOld();
+  });
+
+  it.each([
+    ['has expired', () => store.query(`update mcp_subscriptions set granted_until = now()`)],
+    [
+      'is unsubscribed',
+      () => new McpSubscriptions(store, CIPHER, new CelFilters()).unsubscribe(orgId, 'sub_1', new Date()),
+    ],
+  ])('is forgotten a day after its last subscription, which %s', async (_case, end) => {
+    expect(await isRemembered()).toBe(true);
+    await end();
+    expect(await isRemembered()).toBe(true);
+    expect(await store.query('select from mcp_subscriptions')).toEqual([]);
+    await makeOld();
+    expect(await isRemembered()).toBe(false);
+  });
 });
 
 describe('the message that a subscription has ended', () => {

@@ -91,7 +91,7 @@ const LATE_AT_ONCE = 100;
 const NOTICES_AT_ONCE = 50;
 /** A subscription without expiry that was suspended for this long is dropped. */
 const DROPPED_AFTER = '24 hours';
-/** A verification without a subscription is forgotten after this long. */
+/** A verification is forgotten after this long without a subscription. */
 const VERIFIED_FOR = '24 hours';
 
 /** Keeps all organizations' subscriptions in order. For one process at a time. */
@@ -165,10 +165,10 @@ export class McpUpkeep {
     for (const { org_id: orgId, endpoint_id: endpointId } of expired) {
       await this.store.transaction(async (runner) => {
         // It may have been refreshed since.
-        const [[row]] = (await runner.query(
-          `delete from mcp_subscriptions where endpoint_id = $1 and granted_until <= now() returning id`,
+        const [row] = (await runner.query(
+          'select 1 from mcp_subscriptions where endpoint_id = $1 and granted_until <= now() for update',
           [endpointId],
-        )) as [{ id: string }[], number];
+        )) as unknown[];
         if (row !== undefined) await deleteMcpEndpoint(runner, orgId, endpointId);
       });
     }
