@@ -15,6 +15,7 @@ import { stageFreezes } from './kinds/stage-freezes.js';
 import { brokerFreeze } from './kinds/broker-freeze.js';
 import { brokerKill } from './kinds/broker-kill.js';
 import { brokerOfThree } from './kinds/broker-of-three.js';
+import { brokerOfThreeFrozen } from './kinds/broker-of-three-frozen.js';
 import { brokerStalls } from './kinds/broker-stalls.js';
 import { dispatcherJoin } from './kinds/dispatcher-join.js';
 import { inboxBack } from './kinds/inbox-back.js';
@@ -39,6 +40,7 @@ const FAULTS: readonly Fault[] = [
   brokerKill,
   postgresKill,
   brokerOfThree,
+  brokerOfThreeFrozen,
   brokerFreeze,
   diskFull,
   rollingRestarts,

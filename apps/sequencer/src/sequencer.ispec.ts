@@ -8,6 +8,7 @@ import {
   type EventId,
   type OrgId,
   type PartitionStop,
+  type Position,
   type Seq,
 } from '#libs/domain';
 import {
@@ -32,6 +33,7 @@ import { eventually } from '../../../test/support/infrastructure/eventually.js';
 import { readLog, readTopic } from '../../../test/support/log-reader.js';
 import { oneTo } from '../../../test/support/sequence.js';
 import { makeTopics } from '../../../test/support/topics.js';
+import { CheckedContinuity, type LogContinuity } from './log-continuity.js';
 import { LeaseLostError, Sequencer } from './sequencer.js';
 
 const brokers = process.env['TEST_KAFKA_BROKERS']!;
@@ -118,9 +120,9 @@ function aSequencer(
   left: (partition: number) => void = () => undefined,
   stopped = () => new Map<number, PartitionStoppedError>(),
   over = connection,
-): Sequencer {
   // These records are in no inbox.
-  const continuity = { check: () => Promise.resolve(stopped()), reached: () => undefined, left };
+  continuity: LogContinuity = { check: () => Promise.resolve(stopped()), reached: () => undefined, left },
+): Sequencer {
   const use = {
     connection: over,
     topics,
@@ -164,6 +166,18 @@ async function pruneLog(): Promise<void> {
     const [end] = await admin.fetchTopicOffsets(topics.log);
     await admin.deleteTopicRecords({ topic: topics.log, partitions: [{ partition: 0, offset: end!.high }] });
   });
+}
+
+/** Has the log begin again, without what it held. */
+async function recreateLog(): Promise<void> {
+  await connection.withAdmin(async (admin) => {
+    await admin.deleteTopics({ topics: [topics.log] });
+    // Until the broker has heard of it, the topic looks as if it did not have to be made.
+    await eventually(async () => {
+      expect(await admin.listTopics()).not.toContain(topics.log);
+    });
+  });
+  await eventually(() => makeTopics(connection, [planOfLog()]));
 }
 
 async function expectLog(count: number): Promise<void> {
@@ -551,17 +565,24 @@ describe('a log whose brokers were away', () => {
     ['that has lost records stops its partition also if no broken connection showed it', 0, 1],
   ])('%s', async (_fact, broken, written) => {
     await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
-    await connection.withAdmin(async (admin) => {
-      await admin.deleteTopics({ topics: [topics.log] });
-      // Until the broker has heard of it, the topic looks as if it did not have to be made.
-      await eventually(async () => {
-        expect(await admin.listTopics()).not.toContain(topics.log);
-      });
-    });
-    await eventually(() => makeTopics(connection, [planOfLog()]));
+    await recreateLog();
     interruptions += broken;
     await expect(sequencer.sequence(0, [eventRecord()], aSession())).rejects.toThrow(PartitionStoppedError);
     expect(await readTopic(brokers, topics.log)).toHaveLength(written);
+  });
+
+  it('stays stopped, also once it ends beyond where it ended before', async () => {
+    const records = oneTo(7).map(() => eventRecord());
+    await writer.write(topics.inbox, 0, records);
+    const projected = () => Promise.resolve(new Map<number, Position>());
+    const continuity = new CheckedContinuity({ connection, topics, projected });
+    const one = aSequencer(undefined, undefined, undefined, connection, continuity);
+    await one.sequence(0, records.slice(0, 2), aSession());
+    await recreateLog();
+    for (let times = 0; times < 2; times++) {
+      await expect(one.sequence(0, records.slice(2), aSession())).rejects.toThrow(PartitionStoppedError);
+      expect(await readTopic(brokers, topics.log)).toHaveLength(5);
+    }
   });
 });
 
@@ -674,11 +695,13 @@ describe('a checkpoint', () => {
   });
 
   it.each([
-    ['by the one after it', (successor: Sequencer) => successor],
-    ['by one that starts later', () => aSequencer()],
+    ['by the one after it', (successor: Sequencer) => successor, [1, 1]],
+    ['by one that starts later', () => aSequencer(), [1, 1]],
+    ['by the one after it, without another event', (successor: Sequencer) => successor, [1, 0]],
+    ['by one that starts later, without an event', () => aSequencer(), [0]],
   ])(
     'of a sequencer that was frozen is overwritten %s, so that compaction keeps the newest state',
-    async (_by, next) => {
+    async (_by, next, events) => {
       const frozen = sequencer;
       const silentOrg = anOrgId();
       const begin = [eventRecord(), eventRecord(undefined, silentOrg)];
@@ -688,14 +711,20 @@ describe('a checkpoint', () => {
       await successor.checkpointAll(aSession());
       await frozen.checkpointAll(aSession());
       const writer = next(successor);
-      for (let nth = 0; nth < 2; nth++) {
-        await writer.sequence(0, [eventRecord()], aSession());
+      await writer.restoreAssigned(aSession());
+      for (const count of events) {
+        await writer.sequence(
+          0,
+          oneTo(count).map(() => eventRecord()),
+          aSession(),
+        );
         await writer.checkpointAll(aSession());
       }
       const kept = new Map(
         (await readTopic(brokers, topics.sequences)).map(({ key, value }) => [key, value.toString()]),
       );
-      expect(JSON.parse(kept.get(orgId)!)).toMatchObject({ last_seq: '3' });
+      const lastSeq = 1 + events.reduce((sum, count) => sum + count, 0);
+      expect(JSON.parse(kept.get(orgId)!)).toMatchObject({ last_seq: String(lastSeq) });
       expect(JSON.parse(kept.get(silentOrg)!)).toMatchObject({ last_seq: '2' });
     },
   );

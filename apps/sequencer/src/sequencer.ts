@@ -179,11 +179,13 @@ export class Sequencer {
 
   /**
    * Checkpoints the records that were appended since the last call. Otherwise only log records would hold the last seq
-   * of an org that falls silent, and retention removes them.
+   * of an org that falls silent, and retention removes them. It also overwrites older snapshots of a sequencer that was
+   * frozen, which compaction would keep.
    */
   async checkpointAll(session: ConsumerSession): Promise<void> {
     for (const [partition, state] of this.#states) {
-      if (state.uncheckpointed.records === 0) continue;
+      const { uncheckpointed, unwritten, fold } = state;
+      if (uncheckpointed.records === 0 && unwritten === null && !fold.sequences.hasChanged) continue;
       await this.#exclusively(partition, async () => {
         if (this.#states.get(partition) === state) await this.#tryCheckpoint(partition, state, session);
       });
@@ -284,7 +286,11 @@ export class Sequencer {
         this.#assertLease(partition, state, session);
         const offset = await this.use.writer.write(this.use.topics.log, partition, log);
         trace.end(this.use.clock.now());
-        if (offset < state.appended.logOffset) this.#stop(partition, state, offset);
+        if (offset < state.appended.logOffset) {
+          // With these records, the log may end beyond its old end. It stays stopped until it has the lost ones, too.
+          this.use.continuity.reached(partition, state.appended.logOffset + log.length);
+          this.#stop(partition, state, offset);
+        }
         if (offset !== state.appended.logOffset) {
           // Another sequencer wrote here, which must have been frozen. The log shows its records.
           this.use.logger.warn({ partition, offset, expected: state.appended.logOffset }, 'sequencer.foreign_write');

@@ -26,7 +26,7 @@ export const brokerOfThree: Fault = {
 };
 
 /** Whether every partition of the log has all its replicas in sync. */
-async function isInSync(world: World): Promise<boolean> {
+export async function isInSync(world: World): Promise<boolean> {
   const brokers = world.kafka.brokers.split(',');
   const admin = new Kafka({ clientId: 'faults', brokers, logLevel: logLevel.NOTHING }).admin();
   try {

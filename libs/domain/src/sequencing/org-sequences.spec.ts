@@ -16,8 +16,19 @@ describe('the last seqs of orgs', () => {
   it('are handed over again if an older snapshot came last, which compaction would keep', () => {
     const sequences = new OrgSequences();
     for (const seq of [3, 5]) sequences.restore(OTHER, seq as Seq);
+    expect(sequences.hasChanged).toBe(false);
     for (const seq of [5, 3]) sequences.restore(ORG, seq as Seq);
+    expect(sequences.hasChanged).toBe(true);
     expect(sequences.takeChanged()).toEqual(new Map([[ORG, 5]]));
+    expect(sequences.hasChanged).toBe(false);
+  });
+
+  it('are not handed over if the newest snapshot came after an older one, which compaction removes', () => {
+    const sequences = new OrgSequences();
+    for (const seq of [5, 3, 5]) sequences.restore(ORG, seq as Seq);
+    for (const seq of [5, 3, 6]) sequences.restore(OTHER, seq as Seq);
+    expect(sequences.hasChanged).toBe(false);
+    expect([ORG, OTHER].map((org) => sequences.lastSeqOf(org))).toEqual([5, 6]);
   });
 
   it('take over the log, and ignore a record that is not above the last seen', () => {

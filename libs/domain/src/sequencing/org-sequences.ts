@@ -9,6 +9,11 @@ export class OrgSequences {
     return this.#lastSeqs.size;
   }
 
+  /** Whether `takeChanged` would return an org. */
+  get hasChanged(): boolean {
+    return this.#changed.size > 0;
+  }
+
   lastSeqOf(orgId: OrgId): Seq {
     return this.#lastSeqs.get(orgId) ?? SEQ_NONE;
   }
@@ -26,8 +31,12 @@ export class OrgSequences {
    * would keep that one, so the org counts as changed.
    */
   restore(orgId: OrgId, lastSeq: Seq): void {
-    if (lastSeq > this.lastSeqOf(orgId)) this.#set(orgId, lastSeq);
-    else if (lastSeq < this.lastSeqOf(orgId)) this.#changed.add(orgId);
+    if (lastSeq < this.lastSeqOf(orgId)) {
+      this.#changed.add(orgId);
+      return;
+    }
+    this.#set(orgId, lastSeq);
+    this.#changed.delete(orgId);
   }
 
   /** Sets the org's last seq to a repair's value, even if it is lower. */

@@ -7,6 +7,7 @@ import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
+import { onFailedConnect } from '../kafkajs/finish-connecting.js';
 import { stayWithOneCluster } from '../kafkajs/one-cluster.js';
 import { patchKafkajs } from '../kafkajs/patch-kafkajs.js';
 import { AcceptedSessionTimes } from './session-times.js';
@@ -55,6 +56,12 @@ export class KafkaConnection {
     this.metrics = options.metrics ?? new Metrics();
     this.#interruptions = options.interruptions ?? (() => this.#sockets.interruptions);
     stayWithOneCluster(this.#sockets.open);
+    // Each client of kafkajs begins at the first. A broker that cannot be connected to goes last, so that others do not
+    // wait for it, too.
+    let seeds = [...options.brokers];
+    onFailedConnect(this.#sockets.open, (address) => {
+      if (seeds.includes(address)) seeds = [...seeds.filter((seed) => seed !== address), address];
+    });
     this.partitioner = keyedPartitioner(options.partitions);
     this.#places = options.partitions === undefined ? null : new KeyPlaces(options.partitions);
     this.kafka =
@@ -62,7 +69,7 @@ export class KafkaConnection {
       new Kafka({
         socketFactory: this.#sockets.open,
         clientId: options.clientId,
-        brokers: [...options.brokers],
+        brokers: () => seeds,
         ...options.access,
         // Well within the sequencer's session, so that its lease check stays meaningful when a connection hangs.
         requestTimeout: 3_000,

@@ -10,13 +10,16 @@ import { PartitionWriter } from '../producing/partition-writer.js';
 // Only the way to it freezes.
 const broker = process.env['TEST_KAFKA_BROKERS']!.split(',')[0]!;
 let way: TcpProxy;
+/** The address of the broker by that way. */
+let frozen: string;
 
-function connectionTo(address: string): KafkaConnection {
-  return new KafkaConnection({ brokers: [address], clientId: 'test', logger: createLogger('silent', 'test') });
+function connectionTo(...addresses: string[]): KafkaConnection {
+  return new KafkaConnection({ brokers: addresses, clientId: 'test', logger: createLogger('silent', 'test') });
 }
 
 beforeAll(async () => {
   way = await aTcpProxy(`kafka://${broker}`);
+  frozen = new URL(way.url).host;
 });
 
 afterAll(async () => {
@@ -27,7 +30,7 @@ it('a writer whose first connection a frozen broker never answered writes as soo
   const topic = `t${randomBytes(6).toString('hex')}`;
   const plan = { topic, partitions: 1, retentionMs: -1, compacted: false, appendTime: false };
   await makeTopics(connectionTo(broker), [plan]);
-  const writer = new PartitionWriter(connectionTo(new URL(way.url).host));
+  const writer = new PartitionWriter(connectionTo(frozen));
   const write = () => writer.write(topic, 0, [{ key: 'key', value: Buffer.from('value') }]);
   try {
     await way.open();
@@ -38,4 +41,16 @@ it('a writer whose first connection a frozen broker never answered writes as soo
   } finally {
     await writer.close();
   }
+});
+
+it('a client goes on to the next broker if the first one is frozen, and later clients begin there', async () => {
+  const connection = connectionTo(frozen, broker);
+  const ask = () => connection.withAdmin((admin) => admin.listTopics());
+  await way.open();
+  way.freeze();
+  await ask();
+  await way.close();
+  const { interruptions } = connection;
+  await ask();
+  expect(connection.interruptions).toBe(interruptions);
 });

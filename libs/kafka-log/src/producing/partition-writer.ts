@@ -1,23 +1,40 @@
-import { CompressionTypes, type ICustomPartitioner, type Producer } from 'kafkajs';
+import {
+  CompressionTypes,
+  type ICustomPartitioner,
+  type Producer,
+  type ProducerRecord,
+  type RecordMetadata,
+} from 'kafkajs';
 import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { measureProduce } from '../connection/measure-produce.js';
 import { groupedAtOnce } from '../kafkajs/grouped-at-once.js';
 import { leaderlessOf, noLeaderError } from '../kafkajs/partition-errors/leaderless-partitions.js';
 import { toMessage, type NewRecord } from '../records/record.js';
 
+/** A producer, and the writes that share it. */
+interface SharedProducer {
+  readonly producer: Producer;
+  /** How many are under way. */
+  writes: number;
+  /** Whether it gets no more. */
+  isSpent: boolean;
+}
+
 /**
  * Writes to one topic partition at a time and never retries. After an error the topic may or may not hold the records,
  * and the caller must find out.
  */
 export class PartitionWriter {
-  #producer: Promise<Producer> | null = null;
+  #shared: Promise<SharedProducer> | null = null;
   /** The partitions of each topic, as of its last request. */
   readonly #topics = new Map<string, Parameters<ReturnType<ICustomPartitioner>>[0]['partitionMetadata']>();
 
   constructor(private readonly connection: KafkaConnection) {}
 
   async close(): Promise<void> {
-    await this.#discard();
+    const shared = await this.#shared?.catch(() => undefined);
+    this.#shared = null;
+    await shared?.producer.disconnect();
   }
 
   /**
@@ -29,30 +46,57 @@ export class PartitionWriter {
     partition: number,
     records: readonly Omit<NewRecord, 'topic' | 'partition'>[],
   ): Promise<number> {
-    const producer = await this.#connected();
+    const shared = await this.#connected();
     const messages = groupedAtOnce(records.map((record) => toMessage({ ...record, topic, partition })));
     return measureProduce(this.connection.metrics, [{ topic, messages }], async () => {
-      const [written] = await producer.send({ topic, acks: -1, compression: CompressionTypes.None, messages });
+      const request = { topic, acks: -1, compression: CompressionTypes.None, messages };
+      const [written] = await this.#send(shared, request);
       if (written !== undefined) return Number(written.baseOffset ?? -1);
       // kafkajs looks for the leader by itself.
       if (leaderlessOf(this.#topics.get(topic) ?? []).includes(partition)) throw noLeaderError(topic, partition);
       // kafkajs silently sends nothing to a partition that its metadata lacks. A new producer reads the metadata again.
-      await this.#discard();
+      this.#replace(shared);
       throw new Error(`not acknowledged: ${topic}/${partition}`);
     });
   }
 
-  async #connected(): Promise<Producer> {
-    this.#producer ??= this.#connect();
+  async #send(shared: SharedProducer, request: ProducerRecord): Promise<RecordMetadata[]> {
+    shared.writes++;
     try {
-      return await this.#producer;
+      return await shared.producer.send(request);
     } catch (error) {
-      this.#producer = null;
+      // A broker may be silent and keep its connections. kafkajs asks it again until its metadata is 5 minutes old.
+      this.#replace(shared);
+      throw error;
+    } finally {
+      shared.writes--;
+      this.#closeIfDone(shared);
+    }
+  }
+
+  /** Lets later writes use another producer. The writes under way keep this one. */
+  #replace(shared: SharedProducer): void {
+    if (shared.isSpent) return;
+    shared.isSpent = true;
+    this.#shared = null;
+    this.#closeIfDone(shared);
+  }
+
+  #closeIfDone({ producer, writes, isSpent }: SharedProducer): void {
+    if (isSpent && writes === 0) void producer.disconnect().catch(() => undefined);
+  }
+
+  async #connected(): Promise<SharedProducer> {
+    const shared = (this.#shared ??= this.#connect());
+    try {
+      return await shared;
+    } catch (error) {
+      if (this.#shared === shared) this.#shared = null;
       throw error;
     }
   }
 
-  async #connect(): Promise<Producer> {
+  async #connect(): Promise<SharedProducer> {
     const producer = this.connection.kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: () => {
@@ -65,12 +109,6 @@ export class PartitionWriter {
       retry: { retries: 0 },
     });
     await producer.connect();
-    return producer;
-  }
-
-  async #discard(): Promise<void> {
-    const producer = await this.#producer?.catch(() => undefined);
-    this.#producer = null;
-    await producer?.disconnect();
+    return { producer, writes: 0, isSpent: false };
   }
 }
