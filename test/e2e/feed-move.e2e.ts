@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type OrgId } from '#libs/domain';
 import { partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
-import { Store } from '#libs/postgres';
+import { FeedPlaces, Store } from '#libs/postgres';
 import { databaseName } from '#libs/runtime';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
@@ -18,6 +18,7 @@ import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
 import { ApiClient, type Answer, type Envelope } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
+import { freePort } from '../support/free-port.js';
 import { aGapless, type GaplessUnderTest } from '../support/gapless.js';
 import { anEventId, anOrgId } from '../support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/infrastructure/database.js';
@@ -68,6 +69,10 @@ beforeAll(async () => {
   await eventually(async () => {
     for (const org of orgs) expect(await client(org).feed()).toHaveLength(EVENTS);
   }, PATIENCE);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 afterAll(async () => {
@@ -359,6 +364,21 @@ describe('a feed that moves while everything runs', () => {
     }
     await frozen.stop();
     expect(await verified(urls(0, 4))).toBe(true);
+  });
+
+  it('is not read from the main database by a process that starts with the old list and has not looked yet', async () => {
+    const port = await freePort();
+    const api = new ApiClient(`http://127.0.0.1:${port}`, orgs[0]!.key);
+    const answers: Answer[] = [];
+    // The process has just opened the main database, and asks it next where the feed is.
+    jest.spyOn(FeedPlaces.prototype, 'isInstalled').mockImplementationOnce(async () => {
+      answers.push(await api.request('GET', '/external/events?since=0&limit=1000'));
+      return true;
+    });
+    const app = await gapless.startAll({ PORT: String(port) });
+    expect(answers.map(({ status }) => status)).toEqual([503]);
+    expect(await api.feedText('since=0&limit=1000')).toBe((await feeds())[0]);
+    await app.stop();
   });
 
   it('goes from four to two, and back to the main database, however far the clock of the command is ahead', async () => {

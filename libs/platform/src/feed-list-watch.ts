@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import {
   awayReason,
   FeedLists,
@@ -8,6 +8,7 @@ import {
   PostgresProbe,
   SecretCipher,
   Store,
+  StoreNotOpenError,
   type FeedListLook,
 } from '#libs/postgres';
 import type { Config, Logger } from '#libs/runtime';
@@ -29,7 +30,7 @@ const LOOK_EVERY_CLOSED_MS = 30;
  * so that no organization's head goes back (ADR 106).
  */
 @Injectable()
-export class FeedListWatch extends RegularWork {
+export class FeedListWatch extends RegularWork implements OnApplicationShutdown {
   readonly #probe: PostgresProbe;
   #isAdopted = false;
   #hasEnded = false;
@@ -54,6 +55,12 @@ export class FeedListWatch extends RegularWork {
       },
       nowMs: () => performance.now(),
     });
+    // Requests come before the first look, and the feed may have left the list of the settings.
+    store.feed.leaseBy(async () => {
+      if (!this.#isAdopted) throw new StoreNotOpenError();
+      await this.#look();
+    });
+    store.feed.lookedAt(0, false);
   }
 
   /** Uses the list that is served, whatever the settings say. @throws InstallationMismatchError */
@@ -65,19 +72,21 @@ export class FeedListWatch extends RegularWork {
       this.logger.warn({ servers }, 'feed_list.settings_differ');
     }
     this.#isAdopted = true;
-    this.store.feed.leaseBy(async () => {
-      await this.#look();
-    });
     await this.#look();
   }
 
-  override async beforeApplicationShutdown(): Promise<void> {
+  /** It goes on: requests and batches that are under way use the feed until they have ended. */
+  override beforeApplicationShutdown(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
     await super.beforeApplicationShutdown();
     this.#hasEnded = true;
     await this.#looking?.catch(() => undefined);
     this.#probe.close();
     await this.#next.leave();
-    // Work that still runs needs no further look.
+    // What still runs needs no further look.
     this.store.feed.lookedAt(Infinity, false);
   }
 

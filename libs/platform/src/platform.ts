@@ -4,6 +4,7 @@ import { FeedPlaces, isPostgresAway, Store } from '#libs/postgres';
 import { Appenders, isPassingKafkaError, KafkaConnection, ReadingStalledError, type TopicNames } from '#libs/kafka-log';
 import { HealthBoard, startStep, type Config, type Logger, type StartStepOptions } from '#libs/runtime';
 import type { Tracing } from '#libs/telemetry';
+import { FeedListWatch } from './feed-list-watch.js';
 import { FeedServersWatch } from './feed-servers-watch.js';
 import { joinInstallation } from './join-installation.js';
 import { CLOCK, CONFIG, LOGGER, TOPICS, TRACING } from './tokens.js';
@@ -22,6 +23,7 @@ export class Platform implements OnApplicationShutdown {
     private readonly appenders: Appenders,
     private readonly store: Store,
     private readonly places: FeedPlaces,
+    private readonly feedList: FeedListWatch,
     private readonly feedServers: FeedServersWatch,
   ) {}
 
@@ -80,6 +82,7 @@ export class Platform implements OnApplicationShutdown {
     }, signal);
     // Readers need no Kafka.
     if (await this.places.isInstalled()) await this.feedServers.join(false);
+    else await this.feedList.adopt();
     this.health.ready('postgres');
   }
 }

@@ -12,7 +12,7 @@ import { FeedRepair } from '../feed/feed-repair.js';
 import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';
 import { FeedProjection } from '../projections/feed-projection.js';
-import { projectedUpTo } from '../projections/projection-offsets.js';
+import { begunPositions, projectedUpTo } from '../projections/projection-offsets.js';
 import { aTestDatabase } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { FeedPlaces } from '../feed-lists/feed-places.js';
@@ -208,6 +208,28 @@ describe('a database that is away', () => {
       expect(main!.store).toBe(store);
     } finally {
       store.feed.joined(second!);
+    }
+  });
+});
+
+describe('a database that takes no writes', () => {
+  it('gives a projector its positions, and keeps it from no partition of another one', async () => {
+    const { name, store: second } = store.feed.all[1]!;
+    const database = name.slice(name.lastIndexOf('/') + 1);
+    await second.query(`alter database "${database}" set default_transaction_read_only = on`);
+    // Its connections are new, so they have the setting.
+    const one = spread(urls());
+    try {
+      await openAll(one);
+      await expect(one.feed.all[1]!.store.query('create table mine ()')).rejects.toThrow(/read-only/);
+      const before = await projectedUpTo(store, 'feed', 'log');
+      const begun = await begunPositions(one, 'feed', 'log', [...before.keys(), 2 * DATABASES], () => null);
+      expect(new Map([...begun].map(([partition, { next }]) => [partition, next]))).toEqual(
+        new Map([...before, [2 * DATABASES, 0]]),
+      );
+    } finally {
+      await one.close();
+      await second.query(`alter database "${database}" reset default_transaction_read_only`);
     }
   });
 });

@@ -110,17 +110,28 @@ export async function projectedPositions(
   parse: (anchor: string | null) => Anchor | null,
 ): Promise<ReadonlyMap<number, Position>> {
   if (projection === 'feed') await store.feed.settled();
-  const found = await Promise.all(
-    storesOf(store, projection).map((each) =>
-      each.query<{ partition: number; next_offset: string; anchor: string | null }>(
-        'select partition, next_offset, anchor from projection_offsets where projection = $1 and topic = $2',
-        [projection, topic],
-      ),
-    ),
+  const found = await Promise.all(storesOf(store, projection).map((each) => rowsIn(each, projection, topic)));
+  return positionsOf(found.flat(), parse);
+}
+
+interface PositionRow {
+  readonly partition: number;
+  readonly next_offset: string;
+  readonly anchor: string | null;
+}
+
+async function rowsIn(store: Store, projection: string, topic: string): Promise<readonly PositionRow[]> {
+  return store.query<PositionRow>(
+    'select partition, next_offset, anchor from projection_offsets where projection = $1 and topic = $2',
+    [projection, topic],
   );
-  return new Map(
-    found.flat().map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]),
-  );
+}
+
+function positionsOf(
+  rows: readonly PositionRow[],
+  parse: (anchor: string | null) => Anchor | null,
+): ReadonlyMap<number, Position> {
+  return new Map(rows.map((row) => [row.partition, { next: Number(row.next_offset), anchor: parse(row.anchor) }]));
 }
 
 /**
@@ -137,13 +148,17 @@ export async function begunPositions(
   const isFeed = projection === 'feed';
   if (isFeed) await store.feed.settled();
   const listId = isFeed ? store.feed.listId : undefined;
-  await Promise.all(
+  const found = await Promise.all(
     storesOf(store, projection).map(async (each) => {
       const own = partitions.filter((partition) => !isFeed || store.feed.isAt(each, partition));
-      if (own.length > 0) await each.query(BEGIN, [projection, topic, own, listId === undefined, listId ?? null]);
+      const rows = await rowsIn(each, projection, topic);
+      // One that takes no writes refuses the statement also if there is nothing to begin.
+      if (own.every((partition) => rows.some((row) => row.partition === partition))) return rows;
+      await each.query(BEGIN, [projection, topic, own, listId === undefined, listId ?? null]);
+      return rowsIn(each, projection, topic);
     }),
   );
-  return projectedPositions(store, projection, topic, parse);
+  return positionsOf(found.flat(), parse);
 }
 
 /** Begins nothing in a database that belongs to another list than the one of the last parameter. */

@@ -4,10 +4,10 @@ import type { Config } from '#libs/runtime';
 import { batchFold, feedTables, PARTITIONS_AT_ONCE, type FoldRules, type FoldStretch } from '../fold/fold-stretches.js';
 import { foldOnThreads, threadsFor } from '../fold/fold-threads.js';
 
-const RULES: FoldRules = {
-  projection: 'feed',
-  advice: 'since the move was interrupted: name other databases, or drop the new ones and create them again',
-};
+/** What helps if the new databases were folded from records that the log does not have. */
+export const BEGIN_AGAIN = 'name other databases, or drop the new ones and create them again';
+
+const RULES: FoldRules = { projection: 'feed', advice: `since the move was interrupted: ${BEGIN_AGAIN}` };
 
 /** Folds the log into the databases that the feed moves to, and goes on with new records until it is stopped. */
 export class FeedFollower {

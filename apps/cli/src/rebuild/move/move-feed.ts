@@ -17,13 +17,23 @@ import {
   type SecretCipher,
   type ServedHead,
 } from '#libs/postgres';
-import { anchorText, LogPositions, parseAnchor, partitionOf, type Positions } from '#libs/kafka-log';
-import { createLogger } from '#libs/runtime';
+import {
+  anchorText,
+  checkPositions,
+  isPassingKafkaError,
+  LogPositions,
+  parseAnchor,
+  partitionOf,
+  ReadingStalledError,
+  type CheckedPosition,
+  type Positions,
+} from '#libs/kafka-log';
+import { createLogger, untilItWorks } from '#libs/runtime';
 import { alone } from '../../alone.js';
 import { CliError } from '../../cli-error.js';
 import type { Installation } from '../../installation.js';
 import type { Progress } from '../../verify/progress.js';
-import { FeedFollower } from './feed-follower.js';
+import { BEGIN_AGAIN, FeedFollower } from './feed-follower.js';
 
 /** The timeout of queries: a digest reads all events of an org. */
 const QUERY_TIMEOUT_MS = 600_000;
@@ -179,6 +189,7 @@ class FeedMoving {
 
   async #follow(): Promise<never> {
     const { config } = this.installation;
+    await this.#refuseOtherLog();
     const known = await this.#reached();
     const partitions = Array.from({ length: config.partitions }, (_, partition) => partition);
     return this.#follower.start(new Map(partitions.map((partition) => [partition, known.get(partition) ?? 0])));
@@ -260,6 +271,7 @@ class FeedMoving {
     let obstacle = '';
     let closedInVain = 0;
     this.progress.begin('changing to the new databases', ATTEMPTS);
+    await this.#refuseOtherLog();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       if ((await this.#missing()) >= NEARLY_THERE) obstacle = TOO_SLOW;
       else if (!this.#isKnown || !(await this.#lists.close(id))) obstacle = NOT_ANNOUNCED;
@@ -303,6 +315,37 @@ class FeedMoving {
     } finally {
       if (!isChanged) await this.#lists.open(id);
     }
+  }
+
+  /** @throws CliError if the log no longer has the records that the new databases have read, or what follows them */
+  async #refuseOtherLog(): Promise<void> {
+    const { topics } = this.installation;
+    const served = await this.#served();
+    for (const [partition, { verdict }] of await this.#verdicts()) {
+      if (verdict.kind === 'fits') continue;
+      // The served feed has no more than they have. A marker after the last record may be what was removed.
+      if (verdict.kind === 'removed' && verdict.from >= (served.get(partition)?.next ?? 0)) continue;
+      const what = verdict.kind === 'removed' ? `records up to ${verdict.to} are gone` : verdict.reason;
+      throw new CliError(
+        `The new databases were folded from another state of ${topics.log}/${partition}: ${what}. ` +
+          `The feed stays where it was. To move it, ${BEGIN_AGAIN}.`,
+      );
+    }
+  }
+
+  /** Waits for brokers that are away for a moment: the fold may have taken hours. */
+  async #verdicts(): Promise<ReadonlyMap<number, CheckedPosition>> {
+    const { connection, topics } = this.installation;
+    const check = async () => {
+      const reached = await projectedPositions(this.target, 'feed', topics.log, parseAnchor);
+      return checkPositions(connection, topics.log, reached);
+    };
+    return untilItWorks(check, {
+      signal: this.#ending.signal,
+      onFailure: (error) => {
+        if (!isPassingKafkaError(error) && !(error instanceof ReadingStalledError)) throw error;
+      },
+    });
   }
 
   /** Returns how many records the served feed has that the new one lacks. */
@@ -353,5 +396,6 @@ function differenceText(differences: readonly FeedDifference[]): string {
     `The log has another feed than the one that is served, for ${differences.length} organizations:`,
     ...lines,
     'The feed stays where it was. Run "gapless verify", which says what differs.',
+    `If it finds nothing, the new databases are stale: ${BEGIN_AGAIN}.`,
   ].join('\n');
 }

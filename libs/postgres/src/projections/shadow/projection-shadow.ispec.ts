@@ -19,7 +19,7 @@ import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection, type FeedEvent } from '../feed-projection.js';
 import { compareProjections } from './projection-comparison.js';
-import { ProjectionShadow, ShadowInUseError, ShadowSchemaError } from './projection-shadow.js';
+import { ProjectionShadow, ShadowInUseError, ShadowOwnerError, ShadowSchemaError } from './projection-shadow.js';
 import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
@@ -216,6 +216,19 @@ describe('a shadow of the projections', () => {
     expect([failure, isPostgresAway(failure)]).toEqual([expect.any(Error), true]);
     expect(await store.query('select 1 from events where org_id = $1', [orgId])).toHaveLength(2);
     expect(await withShadow((shadow) => Promise.resolve(shadow.goesOn))).toBe(true);
+  });
+
+  it('is refused to an account that does not own the tables, even a superuser, before it makes anything', async () => {
+    const [before] = await store.query<{ account: string }>('select current_user as account');
+    await store.query('alter table events owner to gapless_writer');
+    try {
+      const refused = withShadow(nothing);
+      await expect(refused).rejects.toThrow(ShadowOwnerError);
+      await expect(refused).rejects.toThrow(`belong to gapless_writer, and not to ${before!.account}`);
+      expect(await store.query(`select 1 from pg_namespace where nspname ~ '^gapless_'`)).toEqual([]);
+    } finally {
+      await store.query('alter table events owner to current_user');
+    }
   });
 
   it('is not waited for if its account may open no more connections', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueryRunner } from 'typeorm';
 import { OperatorError, type Anchor, type OrgId, type Position } from '#libs/domain';
+import { databaseName } from '#libs/runtime';
 import { SHADOW, ShadowTables, type ShadowStoreOptions } from './shadow-tables.js';
 import { DayPartitions } from '../days/day-partitions.js';
 import { HEADS_CHANNEL } from '../feed-projection.js';
@@ -45,6 +46,11 @@ export class ShadowSchemaError extends OperatorError {
   override readonly name = 'ShadowSchemaError';
 }
 
+/** The account is not the owner of the served tables. What it makes would not be theirs. */
+export class ShadowOwnerError extends OperatorError {
+  override readonly name = 'ShadowOwnerError';
+}
+
 export interface ShadowOptions extends ShadowStoreOptions {
   readonly topics: Readonly<Record<ProjectionName, string>>;
   /** Topics, projections and settings that decide what is folded. Work is resumed in a shadow that has the same. */
@@ -79,7 +85,7 @@ export class ProjectionShadow {
   /**
    * Runs `act` with a shadow, and removes the rest of it. If `act` fails, or the process dies, the shadow stays, and the next
    * call for the same work goes on with it. Otherwise it is empty.
-   * @throws ShadowInUseError, ShadowSchemaError, LockLostError
+   * @throws ShadowInUseError, ShadowSchemaError, ShadowOwnerError, LockLostError
    */
   static async with<T>(
     served: Store,
@@ -90,6 +96,7 @@ export class ProjectionShadow {
       const lost = AbortSignal.any([unlocked, ...(signal === undefined ? [] : [signal])]);
       const run = randomUUID();
       const schema = await knownSchema(served);
+      await refuseOthers(served);
       const wanted = `${work} ${schema}`;
       const goesOn = !startsOver && (await served.transaction(workOf))?.work === wanted;
       if (!goesOn) {
@@ -252,6 +259,22 @@ async function knownSchema(served: Store): Promise<string> {
   throw new ShadowSchemaError(
     `The schema of the database is newer than this version: it has ${unknown.join(', ')}. ` +
       'Run the rebuild with the version that migrated it.',
+  );
+}
+
+/**
+ * Functions that make and drop days run as the owner. They could do neither with tables of another account.
+ * @throws ShadowOwnerError
+ */
+async function refuseOthers(served: Store): Promise<void> {
+  const [table] = await served.query<{ owner: string; account: string }>(
+    `select rolname as owner, current_user as account
+     from pg_class join pg_roles on pg_roles.oid = relowner where pg_class.oid = 'public.events'::regclass`,
+  );
+  if (table === undefined || table.owner === table.account) return;
+  throw new ShadowOwnerError(
+    `The tables of ${databaseName(served.databaseUrl)} belong to ${table.owner}, and not to ${table.account}. ` +
+      `They were left as they are. Run the command as ${table.owner}.`,
   );
 }
 
