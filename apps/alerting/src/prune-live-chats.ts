@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { AlertOutbox, ChatQueueProjection } from '#libs/postgres';
+import { AlertOutbox, ChatQueueProjection, earlierClock, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 import { LONGEST_WAIT_MS } from './mail/mail-rounds.js';
@@ -12,6 +12,7 @@ const BATCH = 1_000;
 @Injectable()
 export class PruneLiveChats extends RegularWork {
   constructor(
+    private readonly store: Store,
     private readonly outbox: AlertOutbox,
     private readonly queues: ChatQueueProjection,
     @Inject(CONFIG) private readonly config: Config,
@@ -22,7 +23,7 @@ export class PruneLiveChats extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    const now = new Date(this.clock.now());
+    const now = new Date(await earlierClock(this.store, this.clock.now()));
     const before = new Date(now.getTime() - this.config.retentionMs);
     // Their mails are given up by then.
     const alertsBefore = new Date(now.getTime() - Math.max(this.config.retentionMs, LONGEST_WAIT_MS));

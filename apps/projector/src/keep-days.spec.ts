@@ -60,7 +60,9 @@ beforeEach(() => {
   };
   const versions = { prune } as unknown as EndpointVersions;
   const periods = { prune: work('periods', true) } as unknown as InactivePeriods;
-  keeping = new KeepDaysNow({ feed: { all, reachable: all } } as unknown as Store, days, versions, periods, kit);
+  const query = () => Promise.resolve([{ now_ms: String(clock.nowMs) }]);
+  const store = { feed: { all, reachable: all }, query } as unknown as Store;
+  keeping = new KeepDaysNow(store, days, versions, periods, kit);
   elapsedMs = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => elapsedMs);
 });

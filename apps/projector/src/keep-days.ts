@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LOG_MARGIN_MS } from '#libs/kafka-log';
-import { DayPartitions, EndpointVersions, InactivePeriods, Store } from '#libs/postgres';
+import { DayPartitions, earlierClock, EndpointVersions, InactivePeriods, Store } from '#libs/postgres';
 import { RegularWork, StageKit } from '#libs/platform';
 import { DAY_MS } from '#libs/runtime';
 
@@ -35,7 +35,8 @@ export class KeepDays extends RegularWork {
     let isComplete = reachable.length === all.length;
     const others = reachable.filter(({ store }) => store !== this.store);
     const pruneRows = async (rows: EndpointVersions | InactivePeriods, keptForMs: number) => {
-      if (!(await this.#prune(rows, new Date(nowMs - keptForMs), signal))) isComplete = false;
+      const before = new Date((await earlierClock(this.store, nowMs)) - keptForMs);
+      if (!(await this.#prune(rows, before, signal))) isComplete = false;
     };
     const { retentionMs } = this.kit.config;
     // One part that waits, for a lock or a database, keeps no other from its work.

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { messageOf } from '#libs/domain';
 import {
-  findMismatches,
+  inspectTopics,
   InstallationTopic,
   KafkaConnection,
   KeptAdmin,
@@ -15,7 +15,8 @@ import { CONFIG, LOGGER, TOPICS } from './tokens.js';
 const LOOK_EVERY_MS = 10_000;
 
 /**
- * Reports while the process runs that the brokers are away, and that topics were altered so that they break a promise.
+ * Reports while the process runs that the brokers are away, that topics were altered so that they break a promise, and how
+ * many have too few replicas.
  * The process stays ready: requests that need no Kafka work, and what a retention or a compaction takes away is there
  * until it runs.
  */
@@ -48,7 +49,8 @@ export class KafkaWatch extends RegularWork {
     const plans = topicPlans(this.topics, this.config);
     const accepted = async () =>
       (await new InstallationTopic(this.connection, this.topics.installation).readAll()).accepted;
-    const mismatches = await this.#admin.withAdmin((admin) => findMismatches(admin, plans, accepted));
+    const { mismatches, risks } = await this.#admin.withAdmin((admin) => inspectTopics(admin, plans, accepted));
+    this.connection.metrics.set('gapless_topics_at_risk', {}, risks.length);
     this.#report(mismatches);
     if (this.#away === null) return;
     this.#away = null;

@@ -9,6 +9,7 @@ export * from './access/secret-rotation.js';
 export { SigningKeys, type PublicSigningKey } from './access/signing-keys.js';
 export { FeedPlaces } from './feed-lists/feed-places.js';
 export { FeedServers, type FeedListId } from './connection/feed-servers.js';
+export { earlierClock } from './connection/earlier-clock.js';
 export { ADVISORY_LOCKS, lockFor } from './connection/advisory-locks.js';
 export * from './connection/installation-row.js';
 export * from './connection/postgres-away.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Clock } from '#libs/domain';
-import { ApiKeyRecords, AuditLog } from '#libs/postgres';
+import { ApiKeyRecords, AuditLog, earlierClock, Store } from '#libs/postgres';
 import { CLOCK, CONFIG, LOGGER, RegularWork } from '#libs/platform';
 import type { Config, Logger } from '#libs/runtime';
 
@@ -12,6 +12,7 @@ const BATCH = 5_000;
 @Injectable()
 export class AuditPruner extends RegularWork {
   constructor(
+    private readonly store: Store,
     private readonly audit: AuditLog,
     private readonly keys: ApiKeyRecords,
     @Inject(CONFIG) private readonly config: Config,
@@ -22,7 +23,8 @@ export class AuditPruner extends RegularWork {
   }
 
   protected async act(signal: AbortSignal): Promise<undefined> {
-    const before = new Date(this.clock.now() - this.config.auditRetentionMs);
+    const nowMs = await earlierClock(this.store, this.clock.now());
+    const before = new Date(nowMs - this.config.auditRetentionMs);
     const pruned = await pruneAll(() => this.audit.prune(before, BATCH), signal);
     if (pruned > 0) this.logger.info({ pruned }, 'audit.pruned');
     // After the entries: those of an organization's key show its address as long as the key is there.

@@ -21,12 +21,14 @@ const aRecovery = (orgId: OrgId, id: string) => ({
 });
 
 /** Recoveries of which some wait for a turn. A page that is asked for never comes. */
-function someRecoveries() {
+/** @param postgresMs the clock of Postgres; that of the process is at 0 */
+function someRecoveries(postgresMs = 0) {
   const ends: unknown[] = [];
   const releases: unknown[] = [];
   const waiting: ReturnType<typeof aRecovery>[] = [];
   const served: (readonly OrgId[])[] = [];
   const pruned: number[] = [];
+  const prunedBefore: number[] = [];
   const records = {
     by: () => records,
     begin: (id: RecoveryId, { orgId }: RecoveryOrder) => Promise.resolve(aRecovery(orgId, id)),
@@ -36,7 +38,10 @@ function someRecoveries() {
       served.push(orgIds);
       return Promise.resolve(waiting.shift());
     },
-    prune: () => Promise.resolve(pruned.shift() ?? 0),
+    prune: (before: Date) => {
+      prunedBefore.push(before.getTime());
+      return Promise.resolve(pruned.shift() ?? 0);
+    },
   };
   const asked: OrgId[] = [];
   const source = {
@@ -58,15 +63,16 @@ function someRecoveries() {
     { areComplete: () => Promise.resolve(true) } as unknown as Parameters[5],
     { lookTime: () => Promise.resolve({ nowMs: 0, routedBeforeMs: 0 }) } as unknown as Parameters[6],
     { recoveryId: () => `rec_${++begun}` as RecoveryId } as Parameters[7],
+    { query: () => Promise.resolve([{ now_ms: String(postgresMs) }]) } as unknown as Parameters[8],
     none,
-    { retentionMs: 0 } as Parameters[9],
+    { retentionMs: 0 } as Parameters[10],
     clock,
     logger,
   );
   const recover = (orgId: OrgId) => recoveries.recover(orgId, ENDPOINT, { since_seq: 0 }, {} as AuditActor);
   const { signal } = new AbortController();
   const look = () => (recoveries as unknown as { act(signal: AbortSignal): Promise<undefined> }).act(signal);
-  return { recoveries, recover, look, waiting, served, asked, ends, releases, pruned };
+  return { recoveries, recover, look, waiting, served, asked, ends, releases, pruned, prunedBefore };
 }
 
 /** Lets everything run that waits for nothing. */
@@ -109,4 +115,13 @@ it('recoveries that are past retention are all removed by one look, in steps', a
   pruned.push(1_000, 1_000, 7, 1_000);
   await look();
   expect(pruned).toEqual([1_000]);
+});
+
+it.each([
+  [10, 0],
+  [-10, -10],
+])('recoveries are past retention by the clock that is behind: %i ms', async (postgresMs, expected) => {
+  const { look, prunedBefore } = someRecoveries(postgresMs);
+  await look();
+  expect(prunedBefore).toEqual([expected]);
 });

@@ -11,9 +11,11 @@ import {
   type Seq,
 } from '#libs/domain';
 import {
+  earlierClock,
   EndpointRecords,
   RecoveryRecords,
   RecoverySource,
+  Store,
   type AuditActor,
   type EndpointRecord,
   type RecoveryOrder,
@@ -89,6 +91,7 @@ export class Recoveries extends RegularWork {
     private readonly facts: ProjectedFacts,
     private readonly routing: RoutingProgress,
     private readonly identifiers: Identifiers,
+    private readonly store: Store,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(CLOCK) private readonly clock: Clock,
@@ -127,7 +130,8 @@ export class Recoveries extends RegularWork {
     await this.#goOnWithOthers();
     if (performance.now() < this.#prunesAtMs) return;
     this.#prunesAtMs = performance.now() + PRUNE_EVERY_MS;
-    const before = new Date(this.clock.now() - this.config.retentionMs);
+    const nowMs = await earlierClock(this.store, this.clock.now());
+    const before = new Date(nowMs - this.config.retentionMs);
     while (!signal.aborted && (await this.records.prune(before, PRUNE_ROWS)) === PRUNE_ROWS);
   }
 

@@ -83,7 +83,8 @@ export interface BatchConsumerOptions {
   readonly groupId: string;
   /** The group's name without its prefix, for metrics. */
   readonly group: string;
-  readonly topics: readonly string[];
+  /** A function is asked each time that the consumer is made: topics may come and go. */
+  readonly topics: readonly string[] | (() => Promise<readonly string[]>);
   /** `after`: the offset moves when the handler returns; `handler`: the handler commits itself. */
   readonly commits: 'after' | 'handler';
   /** `given`: unreadable batches are handed over like records; otherwise one stops its partition. */
@@ -105,6 +106,8 @@ export interface BatchConsumerOptions {
  */
 export class BatchConsumer {
   #consumer: Consumer | null = null;
+  /** What the consumer reads. */
+  #topics: readonly string[];
   #restart: NodeJS.Timeout | null = null;
   #stopping = false;
   #crashes = 0;
@@ -151,6 +154,7 @@ export class BatchConsumer {
     private readonly health: HealthBoard,
   ) {
     this.#times = connection.sessionTimes.current;
+    this.#topics = typeof options.topics === 'function' ? [] : options.topics;
     this.#failing = new FailingPartitions(options, connection.metrics, logger, health);
     this.#stopped = new StoppedPartitions(options, connection.metrics, logger, health);
     this.#transactions = new OpenTransactionsWatch(options, connection.metrics, logger, health);
@@ -185,7 +189,7 @@ export class BatchConsumer {
   }
 
   get topics(): readonly string[] {
-    return this.options.topics;
+    return this.#topics;
   }
 
   /** Returns this member's progress in its partitions of the topic. */
@@ -195,13 +199,12 @@ export class BatchConsumer {
     );
   }
 
-  /** Asks the broker for this member's offsets in partitions that have sent no record yet. */
-  async learnPlaces(admin: Admin): Promise<void> {
-    const topics = this.topics.filter((topic) =>
-      [...this.assignedOf(topic).values()].some(({ next }) => next === null),
-    );
-    if (topics.length === 0) return;
-    for (const { topic, partitions } of await admin.fetchOffsets({ groupId: this.options.groupId, topics })) {
+  /** Asks the broker for this member's offsets in partitions of these topics that have sent no record yet. */
+  async learnPlaces(admin: Admin, topics: readonly string[]): Promise<void> {
+    const unknown = topics.filter((topic) => [...this.assignedOf(topic).values()].some(({ next }) => next === null));
+    if (unknown.length === 0) return;
+    const { groupId } = this.options;
+    for (const { topic, partitions } of await admin.fetchOffsets({ groupId, topics: unknown })) {
       for (const { partition, offset } of partitions) {
         const progress = this.assignedOf(topic).get(partition);
         if (progress?.next === null) progress.reached(Math.max(0, Number(offset)));
@@ -331,7 +334,9 @@ export class BatchConsumer {
     });
     try {
       await consumer.connect();
-      await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+      const { topics } = this.options;
+      if (typeof topics === 'function') this.#topics = await topics();
+      await consumer.subscribe({ topics: [...this.#topics], fromBeginning: true });
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,

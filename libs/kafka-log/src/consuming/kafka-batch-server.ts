@@ -1,7 +1,7 @@
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { firstValueFrom, isObservable } from 'rxjs';
 import type { Clock } from '#libs/domain';
-import { untilItWorks, type HealthBoard, type Logger } from '#libs/runtime';
+import type { HealthBoard, Logger } from '#libs/runtime';
 import { BatchConsumer, type BatchContext, type Handled } from './batch-consumer.js';
 import { KAFKA_BATCHES, type KafkaBatchesOptions } from './kafka-batches.js';
 import type { ConsumerSessions } from './consumer-sessions.js';
@@ -36,7 +36,6 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   override readonly transportId = KAFKA_BATCHES;
   override readonly propagatesEventHandlerErrors = true;
   readonly #consumers: BatchConsumer[] = [];
-  readonly #ending = new AbortController();
 
   constructor(private readonly options: KafkaBatchServerOptions) {
     super();
@@ -57,7 +56,6 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
   }
 
   async close(): Promise<void> {
-    this.#ending.abort(new Error('the process ends'));
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()));
   }
 
@@ -71,14 +69,13 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
 
   async #serve(handler: MessageHandler): Promise<void> {
     const { group, topics, found, commits, gather, unreadable } = optionsOf(handler);
-    const former = found === undefined ? [] : found(this.options.topics, await this.#topicsOnBroker());
-    if (former.length > 0) this.options.logger.info({ group, topics: former }, 'consumer.reads_former_topics');
+    const own = topics(this.options.topics);
     const consumer = new BatchConsumer(
       this.options.connection,
       {
         groupId: `${this.options.prefix}-${group}`,
         group,
-        topics: [...new Set([...topics(this.options.topics), ...former])],
+        topics: found === undefined ? own : async () => [...new Set([...own, ...(await this.#former(group, found))])],
         commits: commits ?? 'after',
         ...(gather === undefined ? {} : { gather }),
         ...(unreadable === undefined ? {} : { unreadable }),
@@ -97,14 +94,11 @@ export class KafkaBatchServer extends Server implements CustomTransportStrategy 
     await consumer.start();
   }
 
-  #topicsOnBroker(): Promise<readonly string[]> {
-    const { connection, logger } = this.options;
-    return untilItWorks(() => connection.withAdmin((admin) => admin.listTopics()), {
-      signal: this.#ending.signal,
-      onFailure: (error, failures, waitMs) => {
-        logger.warn({ err: error, failures, wait_ms: waitMs }, 'kafka.waiting');
-      },
-    });
+  async #former(group: string, found: NonNullable<KafkaBatchesOptions['found']>): Promise<readonly string[]> {
+    const { connection, topics, logger } = this.options;
+    const former = found(topics, await connection.withAdmin((admin) => admin.listTopics()));
+    if (former.length > 0) logger.info({ group, topics: former }, 'consumer.reads_former_topics');
+    return former;
   }
 
   async #call(handler: MessageHandler, batch: RecordBatch, context: BatchContext): Promise<Handled> {

@@ -10,7 +10,7 @@ export interface KafkaBatchesOptions {
   /** The consumer group, without the topic prefix. Each group has one handler. */
   readonly group: string;
   readonly topics: (names: TopicNames) => readonly string[];
-  /** Selects further topics to read from those on the broker at the start. */
+  /** Selects further topics to read from those on the broker, each time that the consumer is made. */
   readonly found?: (names: TopicNames, onBroker: readonly string[]) => readonly string[];
   /** `after` (default): the offset moves when the handler returns; `handler`: the handler commits itself. */
   readonly commits?: 'after' | 'handler';

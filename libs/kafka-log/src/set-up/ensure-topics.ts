@@ -4,7 +4,7 @@ import { OperatorError } from '#libs/domain';
 import { startStep, type StartStepOptions } from '#libs/runtime';
 import { alterFromNowOn, isToAlter } from './alter-from-now-on.js';
 import { alterTopics } from './alter-topics.js';
-import { describeTopics, findTopics, type FoundTopics } from './found-topics.js';
+import { findTopics, type FoundTopics } from './found-topics.js';
 import { isPassingKafkaError } from '../connection/is-passing-kafka-error.js';
 import {
   alterText,
@@ -110,36 +110,34 @@ export async function ensureTopics(
 }
 
 /**
- * Returns what is wrong with the topics now, with the commands that correct it: settings can be altered while processes
- * run.
+ * Returns what is wrong with the topics now, with the commands that correct it, and what puts their events at risk:
+ * settings can be altered while processes run.
  */
-export async function findMismatches(
+export async function inspectTopics(
   admin: Admin,
   plans: readonly TopicPlan[],
   accepted: () => Promise<ReadonlyMap<string, number>>,
-): Promise<readonly string[]> {
-  const described = (some: readonly TopicPlan[]) =>
-    describeTopics(
+): Promise<Pick<EnsuredTopics, 'risks'> & { readonly mismatches: readonly string[] }> {
+  const find = (some: readonly TopicPlan[]) =>
+    findTopics(
       admin,
       some.map(({ topic }) => topic),
       JUDGED_SETTINGS,
     );
   let present = plans;
-  let topics: FoundTopics['topics'];
+  let found: FoundTopics;
   try {
-    topics = await described(plans);
+    found = await find(plans);
   } catch (error) {
     if (!(error instanceof kafkajs.KafkaJSProtocolError) || error.type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error;
     const existing = new Set(await admin.listTopics());
     present = plans.filter(({ topic }) => existing.has(topic));
-    topics = await described(present);
+    found = await find(present);
   }
   const missing = plans.filter((plan) => !present.includes(plan)).map(({ topic }) => `${topic} does not exist`);
-  // How many brokers there are makes no mismatch.
-  const found = { topics, brokers: 0 };
   const isAccepted = judgeTopics(present, found).mismatches.length === 0;
-  const { mismatches } = judgeTopics(present, found, isAccepted ? undefined : await accepted());
-  return [...missing, ...mismatches];
+  const { mismatches, risks } = judgeTopics(present, found, isAccepted ? undefined : await accepted());
+  return { mismatches: [...missing, ...mismatches], risks };
 }
 
 function judgeTopics(

@@ -14,6 +14,7 @@ export interface FoundTopics {
 /**
  * Reads the settings of topics from the brokers; all topics must exist.
  * @param settings the settings to read; all by default
+ * @throws KafkaJSProtocolError `UNKNOWN_TOPIC_OR_PARTITION` if one does not exist
  */
 export async function findTopics(
   admin: Admin,
@@ -24,11 +25,8 @@ export async function findTopics(
   return { topics, brokers: cluster.brokers.length };
 }
 
-/**
- * Reads the settings of topics, and asks for nothing of other topics, of which the brokers may have thousands.
- * @throws KafkaJSProtocolError `UNKNOWN_TOPIC_OR_PARTITION` if one does not exist
- */
-export async function describeTopics(
+/** Reads the settings of topics, and asks for nothing of other topics, of which the brokers may have thousands. */
+async function describeTopics(
   admin: Admin,
   names: readonly string[],
   settings?: readonly string[],

@@ -31,7 +31,7 @@ export class DashboardSessionRecords {
     await this.store.query(
       `with expired as (
          delete from dashboard_sessions where token_sha256 in (
-           select token_sha256 from dashboard_sessions where expires_at <= $3 limit $5
+           select token_sha256 from dashboard_sessions where expires_at <= least($3, now()) limit $5
          )
        ), opened as (
          insert into dashboard_sessions (token_sha256, api_key_id, created_at, expires_at)

@@ -85,9 +85,9 @@ export class PortalSessionRecords {
       await runner.query(
         `with ended as (
            delete from portal_sessions where id in (
-             (select id from portal_sessions where expires_at <= $1 order by expires_at limit $2)
+             (select id from portal_sessions where expires_at <= least($1, now()) order by expires_at limit $2)
              union all
-             (select id from portal_sessions where link_expires_at <= $1 and token_sha256 is null
+             (select id from portal_sessions where link_expires_at <= least($1, now()) and token_sha256 is null
               order by link_expires_at limit $2)
            )
          ) select 1`,

@@ -560,7 +560,7 @@ export class EndpointRecords {
     const [row] = await this.store.query<{ count: number }>(
       `with forgotten as (
          update endpoints set previous_secret_ciphertext = null
-         where previous_secret_until <= $1 and previous_secret_ciphertext is not null returning 1
+         where previous_secret_until <= least($1, now()) and previous_secret_ciphertext is not null returning 1
        ) select count(*)::int as count from forgotten`,
       [at],
     );

@@ -83,7 +83,7 @@ export const METRICS = {
   },
   gapless_topics_at_risk: {
     kind: 'gauge',
-    help: 'Topics that had too few replicas when the process started, although there were brokers for more.',
+    help: 'Topics that have too few replicas, although there are brokers for more.',
     labels: [],
   },
   gapless_topics_misfit: {

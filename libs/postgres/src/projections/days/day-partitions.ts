@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import { earlierClock } from '../../connection/earlier-clock.js';
 import { isPostgresAway } from '../../connection/postgres-away.js';
 import { SQL_STATES, sqlStateOf } from '../../connection/sql-states.js';
 import { isLockNotAvailable, type Store } from '../../connection/store.js';
@@ -96,10 +97,7 @@ export class DayPartitions {
    * back over midnight put events into it that follow those of the next day.
    */
   async prunedBefore(nowMs: number, retentionMs: number): Promise<number> {
-    const [row] = await this.store.query<{ now_ms: string }>(
-      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
-    );
-    return expiredBefore(Math.min(nowMs, Number(row?.now_ms ?? 0)) - CLOCK_BACK_MS, retentionMs);
+    return expiredBefore((await earlierClock(this.store, nowMs)) - CLOCK_BACK_MS, retentionMs);
   }
 
   /**
