@@ -1,8 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { heldBytes } from '../../../test/support/held-bytes.js';
 import { CelFilters } from './cel-filters.js';
-import { compileFilter } from './compiled-filter.js';
+import { compileFilter, type CompiledFilter } from './compiled-filter.js';
 import { checkFilter, checkSyntax } from './check-filter.js';
 
 const TICKET = {
@@ -218,6 +218,16 @@ describe('a hostile filter', () => {
     ]),
     ['that reads a long text often', `${text(40, 'event.data.a.contains("b") || ')}false`, { a: long }],
     [
+      'that names a long text often in a list',
+      `event.data.a in [${text(40, 'event.data.b, ')}event.data.b]`,
+      { a: long, b: `b${long.slice(1)}` },
+    ],
+    [
+      'that takes a long list for the name of a member',
+      'event.data.a.exists(x, event.data[event.data.b] == 1)',
+      { a: Array.from({ length: 90 }, () => 1), b: Array.from({ length: 9_000 }, () => 2) },
+    ],
+    [
       'that joins many texts',
       `${text(60, 'event.data.a + ')}event.data.a != event.data.b`,
       { a: 'a'.repeat(1_500), b: 'b' },
@@ -225,6 +235,36 @@ describe('a hostile filter', () => {
   ])('%s has no answer', (_what, filter, data) => {
     expect(checkSyntax(filter)).toBeUndefined();
     expect(resultOf(filter, data)).toMatch(/too large|more than 100 elements/);
+  });
+});
+
+describe('a comparison', () => {
+  /** A map that counts how often its members are listed. */
+  function aLargeMap() {
+    const map = Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => [`k${at}`, 1]));
+    const listed = jest.fn<(target: object) => string[]>(Object.keys);
+    return { map: new Proxy(map, { ownKeys: listed }), listed };
+  }
+
+  const empty = Array.from({ length: 4_000 }, () => ({}));
+
+  it.each<[string, (map: object) => object]>([
+    ['event.data.a in event.data.b', (a) => ({ a, b: empty })],
+    ['event.data.a in event.data.b', (a) => ({ a: [a], b: empty.map((one) => [one]) })],
+    ['event.data.l.exists(x, x in event.data.b)', (a) => ({ l: [a], b: empty })],
+  ])('does not list the members of a large map for each small one: %s', (filter, data) => {
+    const { map, listed } = aLargeMap();
+    const compiled = compileFilter(filter) as CompiledFilter;
+    expect(compiled.test({ ...TICKET, data: data(map) }, 200_000).kind).toBe('leaves_out');
+    expect(listed.mock.calls.length).toBeLessThan(5);
+  });
+
+  it('finds a map of the same members in a list', () => {
+    const one = { x: { y: [1, { z: null }] } };
+    expect(resultOf('event.data.a in event.data.b', { a: one, b: [{}, { x: 1 }, one] })).toBe('matches');
+    expect(resultOf('event.data.a in event.data.b', { a: one, b: [{ x: { y: [1, { z: 0 }] } }] })).toBe('leaves_out');
+    expect(resultOf('event.data.a in event.data.b', { a: {}, b: [[], one, {}] })).toBe('matches');
+    expect(resultOf('event.data.a in event.data.b', { a: { x: 1 }, b: [{ y: 1 }] })).toBe('leaves_out');
   });
 });
 

@@ -84,9 +84,15 @@ class Examination {
     if (node.op === '+') this.joins++;
     const reads =
       node.op === '+' ||
-      (node.op === 'in' && right !== undefined && !isWrittenOut(right)) ||
+      // An index is read as a text, a list as that of all its elements.
+      ((node.op === 'in' || node.op === '[]') && right !== undefined && !isWrittenOut(right)) ||
       (COMPARING.has(node.op) && !operands.some(isWrittenOut));
     if (reads) this.#scan(ofEvent);
+    if (node.op === 'list') {
+      // A comparison reads each of its parts through, and a filter may name a long part often.
+      const parts = operands.filter((operand) => !isWrittenOut(operand));
+      for (let nth = 1; nth < parts.length; nth++) this.#scan(ofEvent);
+    }
     return ofEvent;
   }
 

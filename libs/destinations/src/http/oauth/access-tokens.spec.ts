@@ -17,6 +17,7 @@ const CLIENT: OAuth2Client = {
 };
 const ONE = anEndpointId(1);
 const OTHER = anEndpointId(2);
+const THIRD = anEndpointId(3);
 const { signal } = new AbortController();
 
 describe('the tokens of endpoints', () => {
@@ -132,6 +133,43 @@ describe('the tokens of endpoints', () => {
     nowMs += 1_000;
     answer = () => issued(2);
     expect(await find()).toEqual(found(2));
+  });
+
+  it('are used for as long as they are valid if no other can be had, and asked for once in each pause', async () => {
+    const beganMs = nowMs;
+    answer = () => issued(1, 60);
+    await find();
+    answer = () => ({ status: 400 });
+    for (const [atMs, asked] of [
+      ...[[31_000, 2] as const, [31_999, 2] as const, [32_000, 3] as const, [33_999, 3] as const],
+      ...[[34_000, 4] as const, [38_000, 5] as const, [46_000, 6] as const, [54_000, 7] as const],
+      [59_999, 7] as const,
+    ]) {
+      nowMs = beganMs + atMs;
+      expect([atMs, await find(), posts.length]).toEqual([atMs, found(1), asked]);
+    }
+    for (const atMs of [60_000, 67_999]) {
+      nowMs = beganMs + atMs;
+      expect([(await find()).kind, posts.length]).toEqual(['failed', 8]);
+    }
+  });
+
+  it('are not used after a failure if the endpoint refuses them, or if they are of another client', async () => {
+    const replaced = { ...CLIENT, client_secret: 'new' };
+    for (const endpointId of [ONE, OTHER, THIRD]) {
+      answer = () => issued(1, 60);
+      await find(endpointId);
+    }
+    nowMs += 31_000;
+    answer = () => ({ status: 400 });
+    expect(await find(ONE)).toEqual(found(1));
+    tokens.drop(ONE, 't1');
+    const asking = find(OTHER);
+    tokens.drop(OTHER, 't1');
+    expect((await asking).kind).toBe('failed');
+    for (const [endpointId, client] of [[ONE, CLIENT] as const, [OTHER, CLIENT] as const, [THIRD, replaced] as const])
+      expect((await find(endpointId, client)).kind).toBe('failed');
+    expect(posts).toHaveLength(7);
   });
 
   it('are asked for twice if the first failure may be of that moment, and not if it is an answer', async () => {

@@ -12,6 +12,12 @@ export type FoundToken =
   /** The egress proxy was away. Look the endpoint up again: its credentials may be others by now. */
   | { readonly kind: 'waited' };
 
+interface Token {
+  readonly text: string;
+  /** When it expires, milliseconds of the monotonic clock. */
+  readonly validUntilMs: number;
+}
+
 interface Entry {
   /** The client that it was asked for, in JSON: another one gets another token. */
   readonly client: string;
@@ -22,7 +28,8 @@ interface Entry {
   wasCut: boolean;
   /** Until when `found` holds, milliseconds of the monotonic clock. */
   untilMs: number;
-  token?: string;
+  /** The latest token that the endpoint has not refused. While another is asked for, it is the one before. */
+  token: Token | undefined;
 }
 
 /** The endpoints whose tokens are kept: 60 MB, if everything is as long as it may be. */
@@ -40,7 +47,8 @@ const TOO_MANY_REQUESTS = 429;
 
 /**
  * The access tokens of endpoints, in memory. Endpoints share none, so that no organization uses the token of another.
- * Attempts of an endpoint share one request, and what became of it: until the pause is over, a failure as well.
+ * Attempts of an endpoint share one request, and what became of it: until the pause is over, a failure as well. A token is
+ * used on after a failure, as long as it is valid.
  */
 export class AccessTokens {
   /** Ordered by last use. */
@@ -64,6 +72,7 @@ export class AccessTokens {
     this.#entries.delete(endpointId);
     const entry = isSame && this.nowMs() < known.untilMs ? known : this.#ask(oauth2, client, signal);
     if (isSame && entry !== known) {
+      entry.token = known.token;
       entry.failures = known.failures;
       entry.wasCut = known.wasCut;
     }
@@ -75,7 +84,11 @@ export class AccessTokens {
 
   /** Call it when the endpoint refuses the token. A newer token stays. */
   drop(endpointId: EndpointId, token: string): void {
-    if (this.#entries.get(endpointId)?.token === token) this.#entries.delete(endpointId);
+    const entry = this.#entries.get(endpointId);
+    if (entry?.token?.text !== token) return;
+    entry.token = undefined;
+    // Another one may be on its way.
+    if (entry.untilMs !== Infinity) entry.untilMs = -Infinity;
   }
 
   #ask(oauth2: OAuth2Client, client: string, signal: AbortSignal): Entry {
@@ -98,11 +111,11 @@ export class AccessTokens {
       const answer = readTokenAnswer(body);
       if (answer.kind === 'unusable') return this.#failed(entry, answer.detail);
       entry.failures = 0;
-      entry.token = answer.token;
+      entry.token = { text: answer.token, validUntilMs: askedAtMs + answer.validMs };
       entry.untilMs = askedAtMs + answer.usableMs;
       return { kind: 'token', token: answer.token };
     });
-    const entry: Entry = { client, found, failures: 0, wasCut: false, untilMs: Infinity };
+    const entry: Entry = { client, found, failures: 0, wasCut: false, untilMs: Infinity, token: undefined };
     return entry;
   }
 
@@ -123,7 +136,14 @@ export class AccessTokens {
   }
 
   #failed(entry: Entry, what: string): FoundToken {
-    entry.untilMs = this.nowMs() + Math.min(FIRST_PAUSE_MS * 2 ** entry.failures++, LONGEST_PAUSE_MS);
+    const nowMs = this.nowMs();
+    entry.untilMs = nowMs + Math.min(FIRST_PAUSE_MS * 2 ** entry.failures++, LONGEST_PAUSE_MS);
+    const { token } = entry;
+    if (token !== undefined && nowMs < token.validUntilMs) {
+      entry.untilMs = Math.min(entry.untilMs, token.validUntilMs);
+      return { kind: 'token', token: token.text };
+    }
+    entry.token = undefined;
     return { kind: 'failed', detail: `the token endpoint ${what}` };
   }
 }

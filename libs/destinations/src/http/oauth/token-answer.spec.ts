@@ -6,21 +6,21 @@ const answer = (members: object) =>
 const DAY_MS = 86_400_000;
 
 describe('the answer of a token endpoint', () => {
-  it.each<[unknown, number]>([
-    [3_600, 3_570_000],
-    ['3600', 3_570_000],
-    [40, 20_000],
-    [0, 0],
-    [-1, 0],
-    [1e99, DAY_MS - 30_000],
-    ['1e999', DAY_MS - 30_000],
-    ['abc', 270_000],
-    ['', 270_000],
-    [null, 270_000],
-    [[5], 270_000],
-    [undefined, 270_000],
-  ])('with expires_in %j is used for %d ms', (expires_in, usableMs) => {
-    expect(answer({ expires_in })).toEqual({ kind: 'token', token: 't', usableMs });
+  it.each<[unknown, number, number]>([
+    [3_600, 3_570_000, 3_600_000],
+    ['3600', 3_570_000, 3_600_000],
+    [40, 20_000, 40_000],
+    [0, 0, 0],
+    [-1, 0, 0],
+    [1e99, DAY_MS - 30_000, DAY_MS],
+    ['1e999', DAY_MS - 30_000, DAY_MS],
+    ['abc', 270_000, 300_000],
+    ['', 270_000, 300_000],
+    [null, 270_000, 300_000],
+    [[5], 270_000, 300_000],
+    [undefined, 270_000, 300_000],
+  ])('with expires_in %j is used for %d ms, and valid for %d ms', (expires_in, usableMs, validMs) => {
+    expect(answer({ expires_in })).toEqual({ kind: 'token', token: 't', usableMs, validMs });
   });
 
   it('may say so without an end', () => {

@@ -3,7 +3,9 @@ export type TokenAnswer =
   | {
       readonly kind: 'token';
       readonly token: string;
-      /** How long the token may be used, milliseconds. */
+      /** How long the token is valid, milliseconds. */
+      readonly validMs: number;
+      /** How long until it should be replaced, milliseconds. */
       readonly usableMs: number;
     }
   | { readonly kind: 'unusable'; readonly detail: string };
@@ -11,7 +13,7 @@ export type TokenAnswer =
 /** Visible ASCII: a token never adds a header, or ends one. Common servers refuse headers of 8 KiB. */
 const TOKEN = /^[!-~]{1,6144}$/;
 
-/** How long a token is used whose answer does not say how long it is valid, seconds. */
+/** How long a token counts as valid whose answer does not say it, seconds. */
 const UNKNOWN_SECONDS = 300;
 const MOST_SECONDS = 24 * 3_600;
 /** A token is replaced this long before it expires, or after half of its time if that is later. */
@@ -25,8 +27,8 @@ export function readTokenAnswer(body: string): TokenAnswer {
   if (typeof token !== 'string' || token === '') return unusable('answered without an access_token');
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') return unusable('answered a token of another type');
   if (!TOKEN.test(token)) return unusable('answered a token that no header can have');
-  const validMs = Math.min(secondsOf(expiresIn), MOST_SECONDS) * 1_000;
-  return { kind: 'token', token, usableMs: Math.max(validMs - MARGIN_MS, validMs / 2, 0) };
+  const validMs = Math.max(Math.min(secondsOf(expiresIn), MOST_SECONDS), 0) * 1_000;
+  return { kind: 'token', token, validMs, usableMs: Math.max(validMs - MARGIN_MS, validMs / 2) };
 }
 
 function unusable(detail: string): TokenAnswer {

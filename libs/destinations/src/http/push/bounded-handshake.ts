@@ -7,8 +7,17 @@ import { Duplex } from 'node:stream';
  */
 export const MAX_HANDSHAKE_BYTES = 16 * 1024;
 
+/**
+ * The most bytes that a receiver may send from one request to the next: an answer of 52 KiB, the heads of its records, and
+ * the tickets of TLS 1.3.
+ */
+export const MAX_RECORD_BYTES = 128 * 1024;
+
 /** The code of `HandshakeTooLongError`. */
 export const HANDSHAKE_TOO_LONG = 'ERR_HANDSHAKE_TOO_LONG';
+
+/** The code of `RecordsTooLongError`. */
+export const RECORDS_TOO_LONG = 'ERR_TLS_RECORDS_TOO_LONG';
 
 /** The receiver sends more than a TLS handshake may have. */
 export class HandshakeTooLongError extends Error {
@@ -16,20 +25,30 @@ export class HandshakeTooLongError extends Error {
   readonly code = HANDSHAKE_TOO_LONG;
 }
 
+/** The receiver sends more than an answer may have. */
+export class RecordsTooLongError extends Error {
+  override readonly name = 'RecordsTooLongError';
+  readonly code = RECORDS_TOO_LONG;
+}
+
 /**
  * The connection under TLS. It bounds the bytes of the handshake: OpenSSL verifies every certificate of a chain, even after
  * one that is wrong, on the thread that pushes for all. If TLS had the socket itself, Node would read up to 2 MiB of it before
  * any JavaScript runs.
+ *
+ * After the handshake it bounds the records. Not all of them carry data that others count: a receiver could send new keys and
+ * tickets as fast as they are read.
  */
 export class BoundedHandshake extends Duplex {
   #left = MAX_HANDSHAKE_BYTES;
+  #isDone = false;
 
   /** @param socket a connected socket, which has no other reader */
   constructor(readonly socket: Socket) {
     super({ allowHalfOpen: false });
     socket.on('data', (bytes: Buffer) => {
       this.#left -= bytes.length;
-      if (this.#left < 0) this.destroy(new HandshakeTooLongError('the TLS handshake is too long'));
+      if (this.#left < 0) this.destroy(this.#tooLong());
       else if (!this.push(bytes)) socket.pause();
     });
     socket.on('end', () => this.push(null));
@@ -40,9 +59,10 @@ export class BoundedHandshake extends Duplex {
     });
   }
 
-  /** Call it when the handshake is done. Answers have a bound of their own. */
-  expectAnswers(): void {
-    this.#left = Infinity;
+  /** Call it when the handshake is done, and before each request. */
+  expectAnswer(): void {
+    this.#isDone = true;
+    this.#left = MAX_RECORD_BYTES;
   }
 
   override _read(): void {
@@ -60,5 +80,11 @@ export class BoundedHandshake extends Duplex {
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.socket.destroy();
     callback(error);
+  }
+
+  #tooLong(): Error {
+    return this.#isDone
+      ? new RecordsTooLongError('the TLS records are too long')
+      : new HandshakeTooLongError('the TLS handshake is too long');
   }
 }

@@ -55,6 +55,8 @@ export class Connection {
   readonly #bounds = new BoundedAnswer();
   readonly #continueFilter = new UnaskedContinueFilter();
   #socket: Socket | undefined;
+  /** What is under TLS, once it is secured. */
+  #secured: BoundedHandshake | undefined;
   /** With the client certificate, if one is presented. */
   #secureContext: SecureContext | undefined;
   readonly #ending = new AbortController();
@@ -101,6 +103,7 @@ export class Connection {
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.#bounds.expectAnswer();
     this.#continueFilter.expectAnswer();
+    this.#secured?.expectAnswer();
     this.#client.dispatch(request, handler);
   }
 
@@ -194,7 +197,8 @@ export class Connection {
     this.#phase = 'securing';
     const bounded = new BoundedHandshake(tcp);
     const secured = (socket: Socket): void => {
-      bounded.expectAnswers();
+      bounded.expectAnswer();
+      this.#secured = bounded;
       this.#opened(socket, callback);
     };
     this.#use(connectTls({ socket: bounded, host, ...this.#tls(name) }), 'secureConnect', secured, callback);

@@ -737,6 +737,27 @@ describe('TLS', () => {
     expect(server.connections()).toBe(1);
   });
 
+  it('refuses an answer of many small records', async () => {
+    const server = await receiver(
+      (socket) => {
+        const more = (): void => {
+          // Each byte is a record of its own, of 23 bytes.
+          if (!socket.destroyed) socket.write('a', more);
+        };
+        socket.write('HTTP/1.1 200 OK\r\nx: ', more);
+      },
+      { tls: certificates.valid },
+    );
+    await expect(post(server, 'localhost')).resolves.toMatchObject({
+      kind: 'failed',
+      error: 'tls',
+      detail: 'the answer has more than 128 KiB of TLS records',
+    });
+    await eventually(() => {
+      expect(server.open()).toBe(0);
+    });
+  });
+
   it('gives the whole answer of a server that closes after it', async () => {
     const body = 'x'.repeat(16_000);
     const server = await receiver(

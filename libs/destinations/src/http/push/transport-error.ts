@@ -1,6 +1,6 @@
 import { errorCode } from '#libs/domain';
 import { ANSWER_TOO_LONG, MAX_HEAD_BYTES, MAX_HEADER_BYTES } from './answer/bounded-answer.js';
-import { HANDSHAKE_TOO_LONG, MAX_HANDSHAKE_BYTES } from './bounded-handshake.js';
+import { HANDSHAKE_TOO_LONG, MAX_HANDSHAKE_BYTES, MAX_RECORD_BYTES, RECORDS_TOO_LONG } from './bounded-handshake.js';
 import { EgressProxyRefusal } from '../proxy/egress-proxy.js';
 import type { PushError } from './push-attempt.js';
 
@@ -51,6 +51,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: `the response headers are larger than ${MAX_HEADER_BYTES / 1024} KiB`,
   [ANSWER_TOO_LONG]: `the answer has more than ${MAX_HEAD_BYTES / 1024} KiB before its body`,
   [HANDSHAKE_TOO_LONG]: `the TLS handshake has more than ${MAX_HANDSHAKE_BYTES / 1024} KiB: the certificate chain or the list of client authorities is too long`,
+  [RECORDS_TOO_LONG]: `the answer has more than ${MAX_RECORD_BYTES / 1024} KiB of TLS records`,
   CERT_HAS_EXPIRED: 'the certificate has expired',
   CERT_NOT_YET_VALID: 'the certificate is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
