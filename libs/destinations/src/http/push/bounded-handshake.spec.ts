@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BoundedHandshake, MAX_HANDSHAKE_BYTES, MAX_RECORD_BYTES } from './bounded-handshake.js';
 
-/** What is under TLS, and what the receiver sends to it. */
+/** The connection below TLS, and the bytes that the receiver sends to it. */
 function bounded() {
   const socket = new PassThrough() as unknown as Socket;
   const handshake = new BoundedHandshake(socket);

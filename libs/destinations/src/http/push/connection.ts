@@ -55,7 +55,7 @@ export class Connection {
   readonly #bounds = new BoundedAnswer();
   readonly #continueFilter = new UnaskedContinueFilter();
   #socket: Socket | undefined;
-  /** What is under TLS, once it is secured. */
+  /** The connection below TLS, once it is secured. */
   #secured: BoundedHandshake | undefined;
   /** With the client certificate, if one is presented. */
   #secureContext: SecureContext | undefined;
