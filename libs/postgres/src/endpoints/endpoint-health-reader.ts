@@ -1,5 +1,5 @@
 import { batchLimit, type DeliverySettings, type EndpointId, type OrgId } from '#libs/domain';
-import { pendingOf } from '../deliveries/pending-of.js';
+import { IN_ORDER_OF_INDEX, pendingOf } from '../deliveries/pending-of.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
 
@@ -99,11 +99,10 @@ export class EndpointHealthReader {
     // The response is in the index, the error is only in the table, where the attempts are scattered.
     const isDelivered =
       batchLimit(settings) === null ? '(response_status between 200 and 299) is true' : 'error is null';
-    const [row] = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(
-          `select counts.delivered_24h, counts.failed_attempts_24h, durations.p50_ms, durations.p95_ms,
+    const [row] = await this.store.forOrg(orgId, async (runner) => {
+      await runner.query(IN_ORDER_OF_INDEX);
+      return (await runner.query(
+        `select counts.delivered_24h, counts.failed_attempts_24h, durations.p50_ms, durations.p95_ms,
              waiting.pending, waiting.oldest_pending_at, h.last_success_at, h.last_failure_at, h.last_error
            from (
              select (count(*) filter (where is_delivered))::int as delivered_24h,
@@ -123,19 +122,19 @@ export class EndpointHealthReader {
            ) durations
            cross join ${pendingOf('$1')} waiting
            left join endpoint_health h on h.endpoint_id = $1`,
-          [id, new Date(nowMs - DAY_MS)],
-        )) as {
-          delivered_24h: number;
-          failed_attempts_24h: number;
-          p50_ms: number | null;
-          p95_ms: number | null;
-          pending: number;
-          oldest_pending_at: Date | null;
-          last_success_at: Date | null;
-          last_failure_at: Date | null;
-          last_error: string | null;
-        }[],
-    );
+        [id, new Date(nowMs - DAY_MS)],
+      )) as {
+        delivered_24h: number;
+        failed_attempts_24h: number;
+        p50_ms: number | null;
+        p95_ms: number | null;
+        pending: number;
+        oldest_pending_at: Date | null;
+        last_success_at: Date | null;
+        last_failure_at: Date | null;
+        last_error: string | null;
+      }[];
+    });
     return {
       delivered24h: row?.delivered_24h ?? 0,
       failedAttempts24h: row?.failed_attempts_24h ?? 0,

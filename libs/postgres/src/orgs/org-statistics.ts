@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import type { OrgId } from '#libs/domain';
 import type { Store } from '../connection/store.js';
-import { pendingOf } from '../deliveries/pending-of.js';
+import { IN_ORDER_OF_INDEX, pendingOf } from '../deliveries/pending-of.js';
 import { DashboardFigures, TooMuchToCountError } from '../figures/dashboard-figures.js';
 
 const DAY_MS = 86_400_000;
@@ -81,14 +81,13 @@ export class OrgStatistics {
   }
 
   async pending(orgId: OrgId): Promise<PendingDeliveries> {
-    const [row] = await this.store.forOrg(
-      orgId,
-      async (runner) =>
-        (await runner.query(
-          `select coalesce(sum(waiting.pending), 0)::int as count, min(waiting.oldest_pending_at) as oldest_at
-           from endpoints e cross join lateral ${pendingOf('e.id')} waiting`,
-        )) as { count: number; oldest_at: Date | null }[],
-    );
+    const [row] = await this.store.forOrg(orgId, async (runner) => {
+      await runner.query(IN_ORDER_OF_INDEX);
+      return (await runner.query(
+        `select coalesce(sum(waiting.pending), 0)::int as count, min(waiting.oldest_pending_at) as oldest_at
+         from endpoints e cross join lateral ${pendingOf('e.id')} waiting`,
+      )) as { count: number; oldest_at: Date | null }[];
+    });
     return { count: row?.count ?? 0, oldestAt: row?.oldest_at ?? null };
   }
 

@@ -16,7 +16,7 @@ import {
 } from '#libs/domain';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../../projections/seen-deliveries.js';
 import type { Store } from '../../connection/store.js';
-import { pendingOf } from '../pending-of.js';
+import { IN_ORDER_OF_INDEX, pendingOf } from '../pending-of.js';
 
 /**
  * Which deliveries to recover: `failed` ones, events that the endpoint `missed` while it was inactive, or events that
@@ -393,13 +393,13 @@ export class RecoverySource {
 
   /** Returns how many deliveries of the endpoint are pending, at most 10,000. */
   async pending(orgId: OrgId, endpointId: EndpointId): Promise<number> {
-    const [row] = await this.store.preparedForOrg<{ pending: number }>(
-      orgId,
-      'pending-of-endpoint',
-      `select pending from ${pendingOf('$1')} waiting`,
-      [endpointId],
-    );
-    return row?.pending ?? 0;
+    return this.store.forOrg(orgId, async (runner) => {
+      await runner.query(IN_ORDER_OF_INDEX);
+      const [row] = (await runner.query(`select pending from ${pendingOf('$1')} waiting`, [endpointId])) as {
+        pending: number;
+      }[];
+      return row?.pending ?? 0;
+    });
   }
 }
 
