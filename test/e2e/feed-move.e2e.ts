@@ -233,10 +233,11 @@ class Load {
             lastAtMs = performance.now();
           }
         });
-        response.on('end', connect);
         response.on('error', () => undefined);
       });
       asked.on('error', () => undefined);
+      // Also if the connection broke, as a busy process may break it.
+      asked.on('close', () => setTimeout(connect, 20));
       close = () => {
         isClosed = true;
         asked.destroy();

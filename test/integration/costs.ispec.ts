@@ -329,7 +329,7 @@ function costsBetween(before: Meter, after: Meter, per: number): Costs {
 
 function growth(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): Map<string, number> {
   return new Map(
-    [...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const).filter(([, by]) => by > 0),
+    [...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const).filter(([, by]) => by !== 0),
   );
 }
 
