@@ -90,6 +90,21 @@ async function aVisit(orgId = anOrgId(), body: object = { scopes: READER }, key 
 }
 
 describe('the link to the portal', () => {
+  it('is made while something holds ended sessions, which the next one removes', async () => {
+    const links = [await aLink(), await aLink()] as const;
+    await open(linkToken(links[0]));
+    const ids = links.map(({ id }) => id);
+    await store.query('update portal_sessions set expires_at = now(), link_expires_at = now() where id = any($1)', [
+      ids,
+    ]);
+    await store.transaction(async (runner) => {
+      await runner.query('select 1 from portal_sessions where id = any($1) for update', [ids]);
+      await aLink();
+    });
+    await aLink();
+    expect(await store.query('select 1 from portal_sessions where id = any($1)', [ids])).toEqual([]);
+  });
+
   it('has its token in the fragment, and opens a session with what was asked for', async () => {
     const orgId = anOrgId();
     const asked = { scopes: READER, expires_in: 600, return_url: 'https://app.example.com/', user_label: 'ada' };

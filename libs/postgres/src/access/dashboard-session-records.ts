@@ -32,6 +32,7 @@ export class DashboardSessionRecords {
       `with expired as (
          delete from dashboard_sessions where token_sha256 in (
            select token_sha256 from dashboard_sessions where expires_at <= least($3, now()) limit $5
+           for update skip locked
          )
        ), opened as (
          insert into dashboard_sessions (token_sha256, api_key_id, created_at, expires_at)

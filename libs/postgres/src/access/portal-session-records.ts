@@ -85,10 +85,15 @@ export class PortalSessionRecords {
       await runner.query(
         `with ended as (
            delete from portal_sessions where id in (
-             (select id from portal_sessions where expires_at <= least($1, now()) order by expires_at limit $2)
+             select id from (
+               select id from portal_sessions where expires_at <= least($1, now()) order by expires_at limit $2
+               for update skip locked
+             ) past
              union all
-             (select id from portal_sessions where link_expires_at <= least($1, now()) and token_sha256 is null
-              order by link_expires_at limit $2)
+             select id from (
+               select id from portal_sessions where link_expires_at <= least($1, now()) and token_sha256 is null
+               order by link_expires_at limit $2 for update skip locked
+             ) unused
            )
          ) select 1`,
         [session.createdAt, PRUNE_ROWS],
