@@ -103,25 +103,25 @@ export class EndpointHealthReader {
       await runner.query(IN_ORDER_OF_INDEX);
       return (await runner.query(
         `select counts.delivered_24h, counts.failed_attempts_24h, durations.p50_ms, durations.p95_ms,
-             waiting.pending, waiting.oldest_pending_at, h.last_success_at, h.last_failure_at, h.last_error
+           waiting.pending, waiting.oldest_pending_at, h.last_success_at, h.last_failure_at, h.last_error
+         from (
+           select (count(*) filter (where is_delivered))::int as delivered_24h,
+             (count(*) filter (where not is_delivered))::int as failed_attempts_24h
            from (
-             select (count(*) filter (where is_delivered))::int as delivered_24h,
-               (count(*) filter (where not is_delivered))::int as failed_attempts_24h
-             from (
-               select ${isDelivered} as is_delivered from delivery_attempts
-               where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${COUNTED}
-             ) counted
-           ) counts
-           cross join (
-             select percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
-               percentile_disc(0.95) within group (order by duration_ms) as p95_ms
-             from (
-               select duration_ms from delivery_attempts
-               where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${RECENT}
-             ) measured
-           ) durations
-           cross join ${pendingOf('$1')} waiting
-           left join endpoint_health h on h.endpoint_id = $1`,
+             select ${isDelivered} as is_delivered from delivery_attempts
+             where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${COUNTED}
+           ) counted
+         ) counts
+         cross join (
+           select percentile_disc(0.5) within group (order by duration_ms) as p50_ms,
+             percentile_disc(0.95) within group (order by duration_ms) as p95_ms
+           from (
+             select duration_ms from delivery_attempts
+             where endpoint_id = $1 and started_at >= $2 order by started_at desc limit ${RECENT}
+           ) measured
+         ) durations
+         cross join ${pendingOf('$1')} waiting
+         left join endpoint_health h on h.endpoint_id = $1`,
         [id, new Date(nowMs - DAY_MS)],
       )) as {
         delivered_24h: number;
