@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
+import type { OrderedResult } from '../../attempts/attempt-maker.js';
 import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();
@@ -189,6 +190,24 @@ describe('a lane', () => {
     expect(begin(theLane())).toEqual([]);
     look();
     expect(begin(theLane())).toEqual([2, 3]);
+  });
+
+  it.each<[string, OrderedResult]>([
+    ['was not made', { kind: 'left' }],
+    ['failed and its wait is over', { kind: 'waits', untilMs: 0 }],
+    ['could not begin and its wait is over', { kind: 'unreadable', untilMs: 0 }],
+  ])('does not send what was asked for before an attempt %s', (_what, result) => {
+    look();
+    begin(theLane());
+    pending.push(aRow(6));
+    nowMs += 1_000;
+    const [read] = lanes.reads(nowMs, nowMs);
+    expect(read!.range.after).toBe(5);
+    theLane().end(result);
+    for (const [one, fresh] of lanes.saw(read!, pending.slice(-1), nowMs)) one.add(fresh, [KB]);
+    expect(begin(theLane())).toEqual([]);
+    look();
+    expect(begin(theLane())[0]).toBe(1);
   });
 
   it('does not send what was read while an attempt was not made', () => {

@@ -92,8 +92,8 @@ export class OrderedLane {
   /** The most deliveries of the next batch. After a failure it begins with the first one alone, and doubles. */
   most = Infinity;
   isLookingUp = false;
-  /** The deliveries after the queue, while their bytes are read; `null` when the queue was given up since then. */
-  #reading: readonly OrderedDelivery[] | null = null;
+  /** Whether the queue was given up since the last read was asked for. What that finds may follow what is given up. */
+  #hasGivenUp = false;
   /** The endpoint of the next deliveries, as it was looked up a moment ago. */
   lookedUp: { readonly key: string; readonly found: Found; readonly atMs: number } | null = null;
 
@@ -102,6 +102,11 @@ export class OrderedLane {
 
   get held(): number {
     return this.queue.length + this.flying.length;
+  }
+
+  /** Call this when a read is asked for. */
+  asks(): void {
+    this.#hasGivenUp = false;
   }
 
   /** Returns what to read now; `undefined` for nothing. Known deliveries have the lowest seqs. */
@@ -246,12 +251,12 @@ export class OrderedLane {
   }
 
   /**
-   * Deliveries that are being read follow the queue, so they are given up, too. They are read again with those before
-   * them.
+   * Deliveries that are being read follow the queue, so they are given up, too, however long the read takes. They are read
+   * again with those before them.
    */
   #giveUpQueue(): void {
     this.queue = [];
-    this.#reading = null;
+    this.#hasGivenUp = true;
   }
 
   /**
@@ -275,12 +280,11 @@ export class OrderedLane {
 
   /** Returns those of the deliveries that it does not know, in their latest state. */
   fresh(rows: readonly OrderedDelivery[], clockMs: number): readonly OrderedDelivery[] {
-    if (this.waits(clockMs)) return [];
+    if (this.#hasGivenUp || this.waits(clockMs)) return [];
     const known = new Set([...this.queue, ...this.flying].map(({ delivery }) => keyOf(delivery)));
-    this.#reading = rows
+    return rows
       .filter(({ delivery }) => !known.has(keyOf(delivery)) && !this.done.has(keyOf(delivery)))
       .map((row) => this.#latest(row));
-    return this.#reading;
   }
 
   /** A failure may be known here before it is projected. */
@@ -295,8 +299,7 @@ export class OrderedLane {
    * @param envelopes the bytes of the first deliveries
    */
   add(deliveries: readonly OrderedDelivery[], envelopes: readonly Buffer[]): void {
-    if (this.#reading !== deliveries) return;
-    this.#reading = null;
+    if (this.#hasGivenUp) return;
     for (const [index, envelope] of envelopes.entries()) {
       const row = deliveries[index];
       if (row !== undefined) this.queue.push({ ...row, envelope });
@@ -359,6 +362,7 @@ export class OrderedLanes {
     if (this.#lanes.length > 1 && this.#lanes.every((lane) => lane.isEmpty)) {
       if (nowMs < this.#lookAtMs) return [];
       this.#lookAtMs = nowMs + LOOK_WHEN_IDLE_MS;
+      for (const lane of this.#lanes) lane.asks();
       return [{ range: { endpointId, lane: null, after: 0, limit: FIRST_LOOK }, lane: null }];
     }
     const { batch } = this.ordering;
@@ -374,6 +378,7 @@ export class OrderedLanes {
       const reach = lane.reach({ ahead: hasRoom ? ahead : 0, nowMs, clockMs, checkEveryMs });
       if (reach === undefined) continue;
       lane.lookAtMs = nowMs + lookAgainAfterMs(lane, clockMs);
+      lane.asks();
       reads.push({ range: { endpointId, lane: lane.key, ...reach }, lane });
     }
     return reads;
