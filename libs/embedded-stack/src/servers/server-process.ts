@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fchmodSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -47,6 +47,12 @@ export interface ServerProcess {
   readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
 }
 
+/**
+ * Waits for a line on stdin, then becomes the program; the pid stays the same. If stdin is closed without a line, it
+ * ends. So a program whose process is not recorded never runs, even if we are killed right after the spawn.
+ */
+const RUN_ONCE_RECORDED = ['/bin/sh', '-c', 'read -r go && exec "$@" </dev/null', 'sh'] as const;
+
 const PROBE_INTERVAL_MS = 40;
 const ENDED_WELL = 'ended with exit code 0';
 /** With fewer free bytes than this, the disk counts as full. */
@@ -54,7 +60,7 @@ const LEAST_FREE_BYTES = 1024 * 1024;
 
 /**
  * Spawns a server in its own process group. A terminal's Ctrl-C reaches only us, and we stop the server in order.
- * @param record called with the process as soon as it exists
+ * @param record called with the process as soon as it exists. The program does not run before this has returned.
  */
 export function launchServer(
   command: ServerCommand,
@@ -67,19 +73,27 @@ export function launchServer(
   const begins = new Map(logs.map((file) => [file, endOf(file)]));
   const output = openSync(command.outputFile, 'a', 0o600);
   fchmodSync(output, 0o600);
-  const child = withPrivateFiles(() =>
-    spawn(command.command, command.args, {
+  const [shell, ...shellArgs] = RUN_ONCE_RECORDED;
+  const child: ChildProcess = withPrivateFiles(() =>
+    spawn(shell, [...shellArgs, command.command, ...command.args], {
       cwd: command.cwd,
       env: command.env,
       ...(command.uid === undefined ? {} : { uid: command.uid }),
       ...(command.gid === undefined ? {} : { gid: command.gid }),
-      stdio: ['ignore', output, output],
+      stdio: ['pipe', output, output],
       detached: true,
     }),
   );
   closeSync(output);
+  // If it has ended by now, its exit says so.
+  child.stdin?.on('error', () => undefined);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
-  if (identity !== undefined) record(identity);
+  try {
+    if (identity !== undefined) record(identity);
+    child.stdin?.write('\n');
+  } finally {
+    child.stdin?.end();
+  }
 
   let stopping: Promise<void> | undefined;
   let ended: string | undefined;
