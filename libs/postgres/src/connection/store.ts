@@ -385,17 +385,19 @@ export class Store {
    * Reads rows of this org alone, enforced by row-level security. Each connection plans the statement once, whatever
    * its parameters are.
    * @param name unique for each text
+   * @param settings SQL with settings of the transaction, the same for each name
    */
   async preparedForOrg<Row>(
     orgId: OrgId,
     name: string,
     sql: string,
     parameters: readonly unknown[],
+    settings = '',
   ): Promise<readonly Row[]> {
     const pool = poolOf(await this.#forTenants());
     const read = async (client: PoolClient, discard: () => void) => {
       try {
-        await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan`);
+        await client.query(`${this.#asTenant(orgId)}; set local plan_cache_mode = force_generic_plan; ${settings}`);
         const { rows } = await client.query<Row & QueryResultRow>({
           name,
           text: sql,

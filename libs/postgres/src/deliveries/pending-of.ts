@@ -4,15 +4,9 @@ import { endingsOf } from '../projections/seen-deliveries.js';
 const LOOKED_AT = 10_000;
 
 /**
- * Run it before a query with `pendingOf`, in the same transaction. Otherwise a plan that expects few rows may take another
- * index, and sort all of them. An endpoint whose backlog is younger than the statistics of the table has millions.
- */
-export const IN_ORDER_OF_INDEX = 'set local enable_sort = off';
-
-/**
  * Returns SQL for a table in parentheses with one row: `pending`, the number of pending deliveries of an endpoint, and
  * `oldest_pending_at`, when the event of the oldest was appended. An endpoint may have millions. While many that ended
- * with their endpoint are still stored as pending, the oldest may be null.
+ * with their endpoint are still stored as pending, the oldest may be null. Queries with it run after `IN_ORDER_OF_INDEX`.
  * @param endpointId SQL for the endpoint's id
  */
 export function pendingOf(endpointId: string): string {

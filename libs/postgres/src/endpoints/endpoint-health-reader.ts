@@ -1,6 +1,7 @@
 import { batchLimit, type DeliverySettings, type EndpointId, type OrgId } from '#libs/domain';
-import { IN_ORDER_OF_INDEX, pendingOf } from '../deliveries/pending-of.js';
+import { pendingOf } from '../deliveries/pending-of.js';
 import { IS_ENDED } from '../projections/seen-deliveries.js';
+import { IN_ORDER_OF_INDEX } from '../in-order-of-index.js';
 import type { Store } from '../connection/store.js';
 
 /** The health of an endpoint, from its attempts of the last day and its pending ones (contract 3.1). */

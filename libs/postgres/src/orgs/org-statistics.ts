@@ -1,7 +1,8 @@
 import type { QueryRunner } from 'typeorm';
 import type { OrgId } from '#libs/domain';
+import { IN_ORDER_OF_INDEX } from '../in-order-of-index.js';
 import type { Store } from '../connection/store.js';
-import { IN_ORDER_OF_INDEX, pendingOf } from '../deliveries/pending-of.js';
+import { pendingOf } from '../deliveries/pending-of.js';
 import { DashboardFigures, TooMuchToCountError } from '../figures/dashboard-figures.js';
 
 const DAY_MS = 86_400_000;

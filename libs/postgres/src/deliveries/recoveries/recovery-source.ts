@@ -15,8 +15,9 @@ import {
   type WidgetId,
 } from '#libs/domain';
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../../projections/seen-deliveries.js';
+import { IN_ORDER_OF_INDEX } from '../../in-order-of-index.js';
 import type { Store } from '../../connection/store.js';
-import { IN_ORDER_OF_INDEX, pendingOf } from '../pending-of.js';
+import { pendingOf } from '../pending-of.js';
 
 /**
  * Which deliveries to recover: `failed` ones, events that the endpoint `missed` while it was inactive, or events that

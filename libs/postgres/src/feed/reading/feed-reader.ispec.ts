@@ -7,7 +7,7 @@ import { Store } from '../../connection/store.js';
 import { DayPartitions } from '../../projections/days/day-partitions.js';
 import { FeedProjection } from '../../projections/feed-projection.js';
 import { aTestStore } from '../../testing/a-test-store.js';
-import { indexEntriesRead, indexPagesRead } from '../../testing/index-entries-read.js';
+import { indexPagesRead } from '../../testing/index-entries-read.js';
 import type { FeedPage } from './feed-page.js';
 import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
@@ -158,39 +158,116 @@ describe('the feed over days', () => {
   });
 });
 
-describe('a page with a filter that matches little', () => {
-  const EVENTS = 2_000;
+/** What a day had when its statistics were made, in SQL: the org and the widget of each event. All are of one type. */
+const EARLIER_EVENTS: readonly [string, string, string][] = [
+  ['of one org and one widget', `'${anOrgId()}'`, `'00000000-0000-4000-8000-000000000001'`],
+  ['without a widget', `'${anOrgId()}'`, 'null'],
+  ['of an org and a widget of their own', 'gen_random_uuid()', 'gen_random_uuid()'],
+];
+
+describe.each(EARLIER_EVENTS)('a day whose statistics know only events %s', (_events, itsOrg, itsWidget) => {
+  const EVENTS = 20_000;
+  const EARLY_WIDGET = '00000000-0000-4000-8000-000000000000' as WidgetId;
   const WIDGET = '00000000-0000-4000-8000-000000000001' as WidgetId;
   const OTHER_WIDGET = '00000000-0000-4000-8000-000000000002' as WidgetId;
-  const TYPES = ['ticket.created', 'ticket.updated', 'lead.created'];
+  const LATE_WIDGET = '00000000-0000-4000-8000-000000000003' as WidgetId;
+  const CREATED = ['lead.created', 'ticket.created'];
+  const EARLY = ['a.first', 'lead.assigned'];
+  const LATE = ['ticket.updated', 'z.last'];
+  const nowMs = whenServedFrom(0);
+  const org = anOrgId();
+  let own: Awaited<ReturnType<typeof aTestStore>>;
+  let ownReader: FeedReader;
 
-  /** Half of the events are tickets of one widget, and half are leads of the other. */
-  beforeEach(async () => {
-    await new DayPartitions(store).ensure([FIRST_DAY_MS]);
-    await store.query(
-      `insert into events select $1, n, $2::timestamptz + n * interval '1 ms', 'evt_' || lpad(n::text, 26, '0'),
-         case n % 2 when 0 then 'ticket.created' else 'lead.created' end, ($3::uuid[])[n % 2 + 1], '{}'
-       from generate_series(1, $4::int) n`,
-      [orgId, new Date(FIRST_DAY_MS), [WIDGET, OTHER_WIDGET], EVENTS],
-    );
+  /** Half of the org's events are tickets of one widget, and half are leads of the other. */
+  beforeAll(async () => {
+    own = await aTestStore();
+    await new DayPartitions(own.store).ensure([FIRST_DAY_MS]);
+    const append = (columns: { orgId: string; type: string; widgetId: string }) =>
+      own.store.query(
+        `insert into events (org_id, seq, appended_at, event_id, event_type, widget_id, envelope)
+         select ${columns.orgId}, n, $1::timestamptz + n * interval '1 ms', 'evt_' || lpad(n::text, 26, '0'), ${columns.type},
+           ${columns.widgetId}::uuid, '{}'
+         from generate_series(1, $2::int) n`,
+        [new Date(FIRST_DAY_MS), EVENTS],
+      );
+    await append({ orgId: `${itsOrg}::uuid`, type: `'ticket.created'`, widgetId: itsWidget });
+    await own.store.query('analyze events');
+    await append({
+      orgId: `'${org}'::uuid`,
+      type: `case n % 2 when 0 then 'ticket.created' else 'lead.created' end`,
+      widgetId: `case n % 2 when 0 then '${WIDGET}' else '${OTHER_WIDGET}' end`,
+    });
+    ownReader = new FeedReader(own.store, RETENTION_DAYS * DAY_MS);
+    // Pages of a reader without it look for the oldest event first.
+    await ownReader.bounds(org, nowMs);
   });
 
-  it.each<[string, Partial<FeedQuery>]>([
-    ['one type and a widget', { events: ['ticket.created'], widgetId: OTHER_WIDGET }],
-    ['one type and a widget, newest first', { events: ['ticket.created'], widgetId: OTHER_WIDGET, isDescending: true }],
-    [
-      'one type and a widget, up to a seq',
-      { events: ['ticket.created'], widgetId: OTHER_WIDGET, until: EVENTS as Seq },
-    ],
-    ['several types and a widget', { events: TYPES.slice(0, 2), widgetId: OTHER_WIDGET }],
-    ['a type without events', { events: ['ticket.updated'] }],
-    ['a widget without events', { widgetId: '00000000-0000-4000-8000-000000000003' as WidgetId }],
-  ])('is read without the events that do not match: %s', async (_filter, filter) => {
-    const query = { since: 0 as Seq, limit: 10, ...filter };
-    const entries = await indexEntriesRead(store, orgId, async () => {
-      expect((await reader.page(orgId, query, whenServedFrom(0))).isEmpty).toBe(true);
+  afterAll(() => own.drop());
+
+  /** Expects a read to find that, in few of the pages of indexes. An index of half of the events has more than 80. */
+  async function expectFewPages<T>(found: T, readIt: () => Promise<T>): Promise<void> {
+    const pages = await indexPagesRead(own.store, org, async () => {
+      expect(await readIt()).toEqual(found);
     });
-    expect(entries).toBeLessThan(EVENTS / 10);
+    expect(pages).toBeLessThan(60);
+  }
+
+  const NEWEST_FIRST = { isDescending: true };
+
+  it.each<[string, Partial<FeedQuery>, number[]]>([
+    ['nothing', {}, [1, 2, 3]],
+    ['nothing, newest first', NEWEST_FIRST, [EVENTS, EVENTS - 1, EVENTS - 2]],
+    ['nothing, between two seqs', { since: 10_000 as Seq, until: 10_002 as Seq }, [10_001, 10_002]],
+    ['a type', { events: ['ticket.created'] }, [2, 4, 6]],
+    ['a type, newest first', { events: ['lead.created'], ...NEWEST_FIRST }, [EVENTS - 1, EVENTS - 3, EVENTS - 5]],
+    ['a type, up to a seq', { events: ['ticket.created'], until: 5 as Seq }, [2, 4]],
+    [
+      'a type, newest first, down to a seq',
+      { events: ['lead.created'], since: (EVENTS - 4) as Seq, ...NEWEST_FIRST },
+      [EVENTS - 1, EVENTS - 3],
+    ],
+    ['a type after the others, newest first', { events: ['z.last'], ...NEWEST_FIRST }, []],
+    ['a type before the others', { events: ['a.first'] }, []],
+    ['several types', { events: CREATED }, [1, 2, 3]],
+    ['several types without events', { events: [...EARLY, ...LATE] }, []],
+    ['several types without events, newest first', { events: [...EARLY, ...LATE], ...NEWEST_FIRST }, []],
+    ['a widget', { widgetId: OTHER_WIDGET, since: 10_000 as Seq }, [10_001, 10_003, 10_005]],
+    ['a widget before the others', { widgetId: EARLY_WIDGET }, []],
+    ['a widget after the others, newest first', { widgetId: LATE_WIDGET, ...NEWEST_FIRST }, []],
+    ['a type and a widget', { events: ['ticket.created'], widgetId: WIDGET }, [2, 4, 6]],
+    ['a type of another widget', { events: ['ticket.created'], widgetId: OTHER_WIDGET }, []],
+    [
+      'a type of another widget, newest first',
+      { events: ['ticket.created'], widgetId: OTHER_WIDGET, ...NEWEST_FIRST },
+      [],
+    ],
+    ['a type of another widget, up to a seq', { events: ['lead.created'], widgetId: WIDGET, until: EVENTS as Seq }, []],
+    [
+      'several types and a widget',
+      { events: CREATED, widgetId: WIDGET, since: 10_000 as Seq },
+      [10_002, 10_004, 10_006],
+    ],
+    ['several types of another widget', { events: [...EARLY, 'lead.created', ...LATE], widgetId: WIDGET }, []],
+    [
+      'several types of another widget, newest first',
+      { events: [...EARLY, 'ticket.created', ...LATE], widgetId: OTHER_WIDGET, ...NEWEST_FIRST },
+      [],
+    ],
+  ])('is not read through for a page that is filtered by %s', async (_filter, filter, seqs) => {
+    await expectFewPages(seqs, async () => {
+      const { items } = await ownReader.page(org, { since: 0 as Seq, limit: 3, ...filter }, nowMs);
+      return items.map(({ seq }) => Number(seq));
+    });
+  });
+
+  it('is not read through for the oldest event, one event, or a time', async () => {
+    const newReader = new FeedReader(own.store, RETENTION_DAYS * DAY_MS);
+    await expectFewPages(1, async () => Number((await newReader.bounds(org, nowMs)).oldestSeq));
+    await expectFewPages(idOf(9), async () => (await ownReader.find(org, 9 as Seq, nowMs))?.id);
+    await expectFewPages(9, async () => Number((await ownReader.findById(org, idOf(9), nowMs))?.seq));
+    const time = new Date(FIRST_DAY_MS + 9_000);
+    await expectFewPages(8_999, async () => Number(await ownReader.seqBefore(org, time, 0 as Seq, EVENTS as Seq)));
   });
 });
 

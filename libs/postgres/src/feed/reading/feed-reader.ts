@@ -1,5 +1,6 @@
 import { nextSeq, seqFromText, SEQ_NONE, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { FeedPage, type FeedBounds, type FeedItem } from './feed-page.js';
+import { IN_ORDER_OF_INDEX } from '../../in-order-of-index.js';
 import type { Store } from '../../connection/store.js';
 import { CLOCK_BACK_MS } from '../../projections/days/day-partitions.js';
 
@@ -111,6 +112,18 @@ function oldestSql(least: string, from: string): string {
       ) days`;
 }
 
+/** What the text of a page's statement depends on. */
+interface PageShape {
+  readonly types: 'any' | 'one' | 'several';
+  /** SQL for the widget's id and for the last seq. */
+  readonly widget: string | null;
+  readonly until: string | null;
+  readonly order: 'asc' | 'desc';
+}
+
+/** The largest bigint, in SQL. */
+const MAX_SEQ = '9223372036854775807';
+
 /** Parameters: org, the oldest time that is served, the least seq that the oldest can be. */
 const BOUNDS = `
   select (select last_seq from org_heads where org_id = $1) as head, (${oldestSql('$3::bigint', '$2')}) as oldest`;
@@ -120,18 +133,40 @@ const BOUNDS = `
  * than reading them. It reads one event more than requested to see whether more follow. convert_from avoids hexadecimal
  * text. It begins with the oldest seq and leaves nothing out after it: an event whose time is past retention can follow if
  * a broker's clock went back. No event of a seq is of a day before the first one with that seq or a larger one.
- * Parameters: org, since, the oldest time that is served, limit, bytes, the least seq that the oldest can be.
+ *
+ * With a filter, the events are a range of the one index that has all columns of `key`. Only that index has their order
+ * (ADR 26). With `event_type = …`, an index without types has the order of the page too. Statistics that are older than a
+ * type make Postgres take it, and read all events of the org. The range is read until the first event `beyond` it. Neither a
+ * second bound (before Postgres 18) nor a condition with a subquery ends the scan.
+ * Parameters: org, since, the oldest time that is served, limit, bytes, the least seq that the oldest can be, the types.
  */
-function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', order: 'asc' | 'desc' = 'asc'): string {
-  const found = (type: string) => `select seq, event_type, envelope from events
-            where org_id = $1 and seq > $2 and seq >= (select oldest from bounds) and appended_at >= (
-              select min(day)::timestamp at time zone 'UTC' from feed_days
-              where org_id = $1 and last_seq > $2 and last_seq >= (select oldest from bounds)
-            ) ${type} ${filters}
-            order by seq ${order} limit $4 + 1`;
-  // Each type has a range of the index, in the order of the page.
+function pageSql({ types, widget, until, order }: PageShape): string {
+  const stored = (columns: string) => `select seq, event_type, envelope${columns} from events
+              where org_id = $1 and seq >= (select oldest from bounds) and appended_at >= (
+                select min(day)::timestamp at time zone 'UTC' from feed_days
+                where org_id = $1 and last_seq > $2 and last_seq >= (select oldest from bounds)
+              )`;
+  const key = [...(widget === null ? [] : ['widget_id']), ...(types === 'any' ? [] : ['event_type']), 'seq'];
+  const inOrder = key.map((column) => `${column} ${order}`).join(', ');
+  const found = (type: string | null) => {
+    if (key.length === 1) {
+      return `${stored('')} and seq > $2 ${until === null ? '' : `and seq <= ${until}`} order by ${inOrder} limit $4 + 1`;
+    }
+    const is = (comparison: string, seq: string) =>
+      `(${key.join(', ')}) ${comparison} (${[widget, type, seq].filter((value) => value !== null).join(', ')})`;
+    const isUntil = is('<=', until ?? MAX_SEQ);
+    const [begins, goesOn] =
+      order === 'asc'
+        ? [is('>', 'greatest($2, (select oldest from bounds) - 1)'), isUntil]
+        : [isUntil, is('>', 'greatest($2, $6 - 1)')];
+    const beyond = `count(*) filter (where not ${goesOn}) over (order by ${inOrder} rows unbounded preceding) as beyond`;
+    return `select * from (
+              ${stored(`, widget_id, ${beyond}`)} and ${begins} ${widget === null ? '' : 'and widget_id is not null'}
+            ) range
+            where beyond < 1 order by ${inOrder} limit $4 + 1`;
+  };
   const several = `select found.* from unnest($7::text[]) as wanted(type)
-            cross join lateral (${found('and event_type = wanted.type')}) found
+            cross join lateral (${found('wanted.type')}) found
             order by seq ${order} limit $4 + 1`;
   return `
     with bounds as materialized (
@@ -157,15 +192,27 @@ function pageSql(filters: string, types: 'any' | 'one' | 'several' = 'any', orde
         from (
           select seq, event_type, envelope, row_number() over w as place, sum(octet_length(envelope)) over w as weight
           from (
-            ${types === 'several' ? several : found(types === 'one' ? 'and event_type = $7' : '')}
+            ${types === 'several' ? several : found(types === 'one' ? '$7' : null)}
           ) found
-          window w as (order by seq ${order} rows unbounded preceding)
+          window w as (order by ${types === 'several' ? `seq ${order}` : inOrder} rows unbounded preceding)
         ) weighed
       ) marked
       group by piece
     ) page on true
     order by page.piece`;
 }
+
+/**
+ * Returns SQL that finds one event by its `seq` or `event_id`, in the order of the index that begins with it. With `=`, all
+ * indexes have that order, and Postgres may read all events of the org.
+ */
+function oneEvent(columns: string, key: 'seq' | 'event_id', value: string, times: string): string {
+  return `select ${columns} from events
+    where org_id = $1 and ${key} >= ${value} and ${key} <= ${value} and ${times} order by ${key} limit 1`;
+}
+
+const BY_SEQ = oneEvent('event_id, appended_at, envelope', 'seq', '$2', 'appended_at >= $3');
+const BY_ID = oneEvent('seq, event_type, widget_id, appended_at, envelope', 'event_id', '$2', 'appended_at >= $3');
 
 /**
  * A binary search, because the events of a large org have no index by time. Events are appended in the order of their
@@ -179,9 +226,7 @@ const SEQ_BEFORE = `
     from search
     cross join lateral (select (low + high) / 2 as middle) half
     cross join lateral (
-      select not exists (
-        select from events where org_id = $1 and seq = middle and appended_at >= $2
-      ) as is_older
+      select count(*) = 0 as is_older from (${oneEvent('', 'seq', 'middle', 'appended_at >= $2')}) found
     ) looked
     where high - low > 1
   )
@@ -206,9 +251,9 @@ const LEAST_SEQ = `
     from search
     cross join lateral (select (low + high) / 2 as middle) half
     cross join lateral (
-      select exists (
-        select from events where org_id = $1 and seq = middle and appended_at >= $2 and appended_at < $4
-      ) as is_older
+      select count(*) > 0 as is_older from (
+        ${oneEvent('', 'seq', 'middle', 'appended_at >= $2 and appended_at < $4')}
+      ) found
     ) looked
     where high - low > ${READ_ONE_BY_ONE}
   )
@@ -304,22 +349,17 @@ export class FeedReader {
     const from = new Date(nowMs - this.retentionMs);
     const least = await this.#leastOf(orgId, from);
     const parameters: unknown[] = [orgId, query.since, from, query.limit, query.maxBytes ?? PAGE_BYTES, least.seq];
-    const filters: string[] = [];
     const { events = [], widgetId, until, isDescending = false } = query;
     const types = events.length === 0 ? 'any' : events.length === 1 ? 'one' : 'several';
     if (types !== 'any') parameters.push(types === 'one' ? events[0] : events);
-    if (widgetId !== undefined) filters.push(`and widget_id = $${parameters.push(widgetId)}`);
-    if (until !== undefined) filters.push(`and seq <= $${parameters.push(until)}`);
+    const widget = widgetId === undefined ? null : `$${parameters.push(widgetId)}`;
+    const lastSeq = until === undefined ? null : `$${parameters.push(until)}`;
     const order = isDescending ? 'desc' : 'asc';
-    const parts = [
-      types,
-      order,
-      ...(widgetId === undefined ? [] : ['widget']),
-      ...(until === undefined ? [] : ['until']),
-    ];
+    const parts = [types, order, ...(widget === null ? [] : ['widget']), ...(lastSeq === null ? [] : ['until'])];
     const name = `feed-page-${parts.join('-')}`;
-    const sql = pageSql(filters.join(' '), types, order);
-    const read: PageRead = async (store) => together(await store.preparedForOrg(orgId, name, sql, parameters));
+    const sql = pageSql({ types, widget, until: lastSeq, order });
+    const read: PageRead = async (store) =>
+      together(await store.preparedForOrg(orgId, name, sql, parameters, IN_ORDER_OF_INDEX));
     const primary = await this.store.feed.of(orgId);
     const page = (await this.#fromReplica(orgId, query, least.seq, nowMs, read)) ?? (await read(primary));
     const { rows, found, served, last, oldest } = page;
@@ -371,33 +411,36 @@ export class FeedReader {
 
   /** Returns the event of that seq; `undefined` if it is not there yet, or past retention. */
   async find(orgId: OrgId, seq: Seq, nowMs: number): Promise<FeedEntry | undefined> {
-    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(
-        'select event_id, appended_at, envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
-        [orgId, seq, new Date(nowMs - this.retentionMs)],
-      )) as { event_id: EventId; appended_at: Date; envelope: Buffer }[];
-      return row === undefined ? undefined : { id: row.event_id, appendedAt: row.appended_at, envelope: row.envelope };
-    });
+    const feed = await this.store.feed.of(orgId);
+    const [row] = await feed.preparedForOrg<{ event_id: EventId; appended_at: Date; envelope: Buffer }>(
+      orgId,
+      'feed-event-by-seq',
+      BY_SEQ,
+      [orgId, seq, new Date(nowMs - this.retentionMs)],
+      IN_ORDER_OF_INDEX,
+    );
+    return row === undefined ? undefined : { id: row.event_id, appendedAt: row.appended_at, envelope: row.envelope };
   }
 
   /** Returns the event of that id; `undefined` if it is not there, or past retention. */
   async findById(orgId: OrgId, id: EventId, nowMs: number): Promise<FoundEvent | undefined> {
-    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
-      const [row] = (await runner.query(
-        `select seq, event_type, widget_id, appended_at, envelope from events
-         where org_id = $1 and event_id = $2 and appended_at >= $3`,
-        [orgId, id, new Date(nowMs - this.retentionMs)],
-      )) as { seq: string; event_type: string; widget_id: WidgetId | null; appended_at: Date; envelope: Buffer }[];
-      if (row === undefined) return undefined;
-      return {
-        id,
-        seq: seqFromText(row.seq),
-        event: row.event_type,
-        widgetId: row.widget_id,
-        appendedAt: row.appended_at,
-        envelope: row.envelope,
-      };
-    });
+    const feed = await this.store.feed.of(orgId);
+    const [row] = await feed.preparedForOrg<{
+      seq: string;
+      event_type: string;
+      widget_id: WidgetId | null;
+      appended_at: Date;
+      envelope: Buffer;
+    }>(orgId, 'feed-event-by-id', BY_ID, [orgId, id, new Date(nowMs - this.retentionMs)], IN_ORDER_OF_INDEX);
+    if (row === undefined) return undefined;
+    return {
+      id,
+      seq: seqFromText(row.seq),
+      event: row.event_type,
+      widgetId: row.widget_id,
+      appendedAt: row.appended_at,
+      envelope: row.envelope,
+    };
   }
 
   /** Returns the bounds of the org's feed, without a page. */
@@ -410,6 +453,7 @@ export class FeedReader {
       'feed-bounds',
       BOUNDS,
       [orgId, from, least.seq],
+      IN_ORDER_OF_INDEX,
     );
     const headSeq = seqFromText(row?.head ?? '0');
     this.#remember(orgId, least, row?.oldest ?? null, headSeq);
@@ -434,7 +478,13 @@ export class FeedReader {
     const dayMs = fromMs - (fromMs % DAY_MS);
     const times = [dayMs, dayMs + DAY_MS, fromMs - CLOCK_BACK_MS].map((ms) => new Date(ms));
     const parameters = [orgId, ...times];
-    const [row] = await feed.preparedForOrg<{ seq: string }>(orgId, 'feed-least-seq', LEAST_SEQ, parameters);
+    const [row] = await feed.preparedForOrg<{ seq: string }>(
+      orgId,
+      'feed-least-seq',
+      LEAST_SEQ,
+      parameters,
+      IN_ORDER_OF_INDEX,
+    );
     return { seq: seqFromText(row?.seq ?? '0'), searchedMs: fromMs };
   }
 
@@ -457,7 +507,13 @@ export class FeedReader {
   async seqBefore(orgId: OrgId, appendedAt: Date, after: Seq, head: Seq): Promise<Seq> {
     const feed = await this.store.feed.of(orgId);
     const parameters = [orgId, appendedAt, after, head];
-    const [row] = await feed.preparedForOrg<{ seq: string }>(orgId, 'feed-seq-before', SEQ_BEFORE, parameters);
+    const [row] = await feed.preparedForOrg<{ seq: string }>(
+      orgId,
+      'feed-seq-before',
+      SEQ_BEFORE,
+      parameters,
+      IN_ORDER_OF_INDEX,
+    );
     return seqFromText(row?.seq ?? String(after));
   }
 
