@@ -246,4 +246,16 @@ export const MUTATIONS: readonly Mutation[] = [
       name: 'come from the primary if the replica has not all of it',
     },
   },
+  {
+    name: 'late-read-sent',
+    breaks: 'an ordered lane sends what was asked for before its queue was given up',
+    file: 'apps/dispatcher/src/pacing/ordered/ordered-lanes.ts',
+    find: 'if (this.#hasGivenUp || this.waits(clockMs)) return [];',
+    replace: 'if (this.waits(clockMs)) return [];',
+    caughtBy: {
+      project: 'unit',
+      file: 'apps/dispatcher/src/pacing/ordered/ordered-lanes.spec.ts',
+      name: 'does not send what was asked for before an attempt',
+    },
+  },
 ];
