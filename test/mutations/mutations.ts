@@ -250,8 +250,8 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'late-read-sent',
     breaks: 'an ordered lane sends what was asked for before its queue was given up',
     file: 'apps/dispatcher/src/pacing/ordered/ordered-lanes.ts',
-    find: 'if (this.#hasGivenUp || this.waits(clockMs)) return [];',
-    replace: 'if (this.waits(clockMs)) return [];',
+    find: '    this.#hasGivenUp = true;\n',
+    replace: '',
     caughtBy: {
       project: 'unit',
       file: 'apps/dispatcher/src/pacing/ordered/ordered-lanes.spec.ts',
