@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { beforeEach, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
 import { errorOfCode } from './error-of-code.js';
 import { keepFailedFetchesApart, watchFetches } from './failed-fetches.js';
 
@@ -11,7 +12,7 @@ interface Group {
 
 let refreshed: number;
 let refresh: () => Promise<void>;
-let fetched: readonly object[];
+let fetched: readonly object[] | Error;
 let leaders: number[];
 let paused: readonly number[];
 let group: Group;
@@ -19,7 +20,7 @@ let group: Group;
 beforeEach(() => {
   const require = createRequire(import.meta.url);
   const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: Group };
-  prototype.fetch = () => Promise.resolve(fetched);
+  prototype.fetch = () => (fetched instanceof Error ? Promise.reject(fetched) : Promise.resolve(fetched));
   keepFailedFetchesApart();
   refreshed = 0;
   refresh = () => Promise.resolve();
@@ -70,6 +71,17 @@ it('looks for the leaders again when a broker cannot read partitions, and hands 
   expect(await group.fetch('0')).toEqual([readable]);
   expect(refreshed).toBe(2);
   end();
+});
+
+it('looks for the leaders again when a broker does not answer', async () => {
+  const options = { broker: 'b', clientId: 'c', correlationId: 1, createdAt: 0, sentAt: 0, pendingDuration: 0 };
+  fetched = new kafkajs.KafkaJSRequestTimeoutError('Request Fetch timed out', options);
+  await expect(group.fetch('0')).rejects.toThrow('timed out');
+  expect(refreshed).toBe(1);
+
+  fetched = new Error('the group is rebalancing');
+  await expect(group.fetch('0')).rejects.toThrow('rebalancing');
+  expect(refreshed).toBe(1);
 });
 
 it('reports partitions of this member that have no leader until they are fetched again', async () => {

@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { consumerGroupMethods, type ConsumerGroup, type FetchedBatch } from '../consumer-group.js';
 import type { FetchResponse, PartitionResponse } from '../fetch-response.js';
 import { GroupListeners } from '../patching/group-listeners.js';
@@ -53,13 +54,21 @@ function withErrorAsMessage(partition: PartitionResponse, offset: number): Parti
   return { ...partition, errorCode: 0, abortedTransactions: [], messages: [{ ...message, fetchError }] };
 }
 
-/** Takes the messages of `errorsAsMessages` out of what was fetched. It changes kafkajs for the whole thread. */
+/**
+ * Takes the messages of `errorsAsMessages` out of what was fetched, and looks for the leaders again after failures that
+ * kafkajs only repeats. It changes kafkajs for the whole thread.
+ */
 export function keepFailedFetchesApart(): void {
   /** The partitions whose last fetch failed. */
   const failing = new WeakMap<ConsumerGroup, Set<string>>();
   wrap(consumerGroupMethods(), 'fetch', (fetch) => {
     return async function (this: ConsumerGroup, nodeId) {
-      const batches = await fetch.call(this, nodeId);
+      const lookForLeaders = () => void this.cluster.refreshMetadata().catch(() => undefined);
+      const batches = await fetch.call(this, nodeId).catch((error: unknown) => {
+        // The cluster gives the partitions of a silent broker to others after 9 s. kafkajs asks this one until it crashes.
+        if (error instanceof kafkajs.KafkaJSRequestTimeoutError) lookForLeaders();
+        throw error;
+      });
       const known = failing.get(this) ?? new Set();
       const leaderless = leaderlessAssigned(this);
       const hasFailed = leaderless.length > 0 || batches.some((batch) => errorOf(batch) !== undefined);
@@ -84,7 +93,7 @@ export function keepFailedFetchesApart(): void {
         return false;
       });
       // A broker whose disk failed answers so for as long as it is asked, also once another one leads the partition.
-      if (readable.length < batches.length) void this.cluster.refreshMetadata().catch(() => undefined);
+      if (readable.length < batches.length) lookForLeaders();
       return readable;
     };
   });
