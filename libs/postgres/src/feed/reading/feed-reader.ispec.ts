@@ -261,6 +261,24 @@ describe.each(EARLIER_EVENTS)('a day whose statistics know only events %s', (_ev
     });
   });
 
+  it.each<[string, Partial<FeedQuery>, number[]]>([
+    ['a type that has no more', { events: ['lead.created'] }, []],
+    ['a type that has no more, newest first', { events: ['lead.created'], ...NEWEST_FIRST }, []],
+    ['a type before the others', { events: ['a.first'] }, []],
+    ['several types before others', { events: EARLY }, []],
+    ['a widget before the others', { widgetId: EARLY_WIDGET }, []],
+    ['a widget that has no more, newest first', { widgetId: OTHER_WIDGET, ...NEWEST_FIRST }, []],
+    ['a type that is served', { events: ['ticket.created'] }, [EVENTS]],
+    ['a type that is served, newest first', { events: ['ticket.created'], ...NEWEST_FIRST }, [EVENTS]],
+  ])('is not read through when all but one are past retention, for %s', async (_filter, filter, seqs) => {
+    const lateMs = whenServedFrom(EVENTS / HOUR_MS);
+    await ownReader.bounds(org, lateMs);
+    await expectFewPages(seqs, async () => {
+      const { items } = await ownReader.page(org, { since: 0 as Seq, limit: 3, ...filter }, lateMs);
+      return items.map(({ seq }) => Number(seq));
+    });
+  });
+
   it('is not read through for the oldest event, one event, or a time', async () => {
     const newReader = new FeedReader(own.store, RETENTION_DAYS * DAY_MS);
     await expectFewPages(1, async () => Number((await newReader.bounds(org, nowMs)).oldestSeq));

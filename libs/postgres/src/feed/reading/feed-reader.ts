@@ -137,20 +137,23 @@ const BOUNDS = `
  * With a filter, the events are a range of the one index that has all columns of `key`. Only that index has their order
  * (ADR 26). With `event_type = …`, an index without types has the order of the page too. Statistics that are older than a
  * type make Postgres take it, and read all events of the org. The range is read until the first event `beyond` it. Neither a
- * second bound (before Postgres 18) nor a condition with a subquery ends the scan.
+ * second bound (before Postgres 18) nor a condition with a subquery ends the scan. What is past retention counts as beyond, too:
+ * the oldest day may have millions of it.
  * Parameters: org, since, the oldest time that is served, limit, bytes, the least seq that the oldest can be, the types.
  */
 function pageSql({ types, widget, until, order }: PageShape): string {
   const stored = (columns: string) => `select seq, event_type, envelope${columns} from events
-              where org_id = $1 and seq >= (select oldest from bounds) and appended_at >= (
+              where org_id = $1 and appended_at >= (
                 select min(day)::timestamp at time zone 'UTC' from feed_days
                 where org_id = $1 and last_seq > $2 and last_seq >= (select oldest from bounds)
               )`;
+  const isServed = 'seq >= (select oldest from bounds)';
   const key = [...(widget === null ? [] : ['widget_id']), ...(types === 'any' ? [] : ['event_type']), 'seq'];
   const inOrder = key.map((column) => `${column} ${order}`).join(', ');
   const found = (type: string | null) => {
     if (key.length === 1) {
-      return `${stored('')} and seq > $2 ${until === null ? '' : `and seq <= ${until}`} order by ${inOrder} limit $4 + 1`;
+      const upTo = until === null ? '' : `and seq <= ${until}`;
+      return `${stored('')} and seq > $2 and ${isServed} ${upTo} order by ${inOrder} limit $4 + 1`;
     }
     const is = (comparison: string, seq: string) =>
       `(${key.join(', ')}) ${comparison} (${[widget, type, seq].filter((value) => value !== null).join(', ')})`;
@@ -163,7 +166,7 @@ function pageSql({ types, widget, until, order }: PageShape): string {
     return `select * from (
               ${stored(`, widget_id, ${beyond}`)} and ${begins} ${widget === null ? '' : 'and widget_id is not null'}
             ) range
-            where beyond < 1 order by ${inOrder} limit $4 + 1`;
+            where beyond < 1 and ${isServed} order by ${inOrder} limit $4 + 1`;
   };
   const several = `select found.* from unnest($7::text[]) as wanted(type)
             cross join lateral (${found('wanted.type')}) found
