@@ -210,7 +210,7 @@ describe('processes, one of each stage, that carry a load with troubles in it', 
       },
       { intervalMs: 200 },
     );
-  }, 480_000);
+  });
 
   afterAll(async () => {
     // Receivers first: nobody has to wait for the one that hangs.

@@ -179,7 +179,6 @@ describe('brokers that ask who connects', () => {
       await store.query('update alerts set published_at = null, is_logged = false where org_id = $1', [orgId]);
       await eventually(published);
     },
-    300_000,
   );
 
   itUnless(lack, 'let no user write to the topics of others, nor create or delete topics', async () => {

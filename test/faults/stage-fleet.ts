@@ -6,7 +6,7 @@ import type { StageOrder } from './in-stage.js';
 
 const IN_STAGE = join(ROOT, 'dist/test/faults/in-stage.js');
 /** A group waits for a dead member's session of 10 s before it goes on; on a busy machine the rest takes its time. */
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 
 /** A process of a stage; when it is killed, another one takes its place. */
 export class Member {

@@ -284,7 +284,7 @@ it('makes a log that verify accepts when only the head of an organization is lef
   });
   const { lines, failure } = await runCommand(verifyCommand, gapless.environment);
   expect([lines.at(-1), failure]).toEqual(['No differences.', null]);
-}, 120_000);
+});
 
 it.each([
   { read: 3, lost: ['inbox', 'log'] },

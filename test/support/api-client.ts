@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { PATIENCE_MS } from './infrastructure/eventually.js';
 
 /** An event as a product service submits it. */
@@ -77,7 +78,7 @@ export class ApiClient {
   }
 
   async webhook(id: string): Promise<Webhook> {
-    return (parsed(await this.request('GET', `/external/webhooks/${id}`), 200) as { data: Webhook }).data;
+    return (parsed(await this.#read(`/external/webhooks/${id}`), 200) as { data: Webhook }).data;
   }
 
   /** After how long a chat that nobody answers raises its alerts. */
@@ -88,9 +89,19 @@ export class ApiClient {
 
   /** One page of the feed as it was sent. */
   async feedText(query: string): Promise<string> {
-    const answer = await this.request('GET', `/external/events?${query}`);
+    const answer = await this.#read(`/external/events?${query}`);
     parsed(answer, 200);
     return answer.text;
+  }
+
+  /** A busy machine may take longer for a connection to Postgres than the api waits. So a 503 is asked for again. */
+  async #read(path: string): Promise<Answer> {
+    const untilMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const answer = await this.request('GET', path);
+      if (answer.status !== 503 || performance.now() >= untilMs) return answer;
+      await pause(100);
+    }
   }
 
   /** The whole feed, page by page along `next_seq`. */

@@ -10,7 +10,7 @@ let suite: DeliverySuite;
 beforeAll(async () => {
   suite = await DeliverySuite.start({
     RETRY_SCHEDULE: '1500ms,2s,4s,10s,20s',
-    DELIVERY_TIMEOUT: '4s',
+    DELIVERY_TIMEOUT: '10s',
     // Attempts that share a failure are many.
     AUTO_DISABLE_AFTER: '100000',
   });
@@ -179,7 +179,7 @@ describe('auth of the kind oauth2', () => {
     for (const { attempts } of await allDelivered(other, 20)) expect(attempts).toBe(1);
     await eventually(async () => {
       const [found] = await hanging.operator.deliveries(hanging.endpoint.id);
-      expect(found?.last_error).toBe('token: the token endpoint failed: no response headers within 2000 ms');
+      expect(found?.last_error).toBe('token: the token endpoint failed: no response headers within 5000 ms');
     });
     expect(hanging.receiver.received).toEqual([]);
   });

@@ -26,6 +26,8 @@ beforeAll(async () => {
       .map(() => `${TIER_MS}ms`)
       .join(','),
     AUTO_DISABLE_AFTER: '100000',
+    // The receiver shares this thread, so its answers may be late.
+    DELIVERY_TIMEOUT: '60s',
     // It cuts the way to one database. Several have a test of their own.
     PROJECTION_DATABASE_URLS: '',
   });

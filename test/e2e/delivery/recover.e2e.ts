@@ -21,8 +21,8 @@ const WHOLE_WITHIN_MS = 4_500;
 let suite: DeliverySuite;
 
 beforeAll(async () => {
-  // A delivery fails with its second attempt.
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '100ms', AUTO_DISABLE_AFTER: '10000' });
+  // A delivery fails with its second attempt. Pushes are held while other things are done.
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '100ms', AUTO_DISABLE_AFTER: '10000', DELIVERY_TIMEOUT: '60s' });
 });
 
 afterAll(() => suite.stop());

@@ -7,7 +7,7 @@ const BROKER_AWAY_MS = 500;
 export const shortForm: Fault = {
   name: 'short-form',
   description: 'sequencer, dispatcher and projector killed (-9) at once, and the only Kafka broker with them',
-  limitMs: 160_000,
+  limitMs: 480_000,
   async strike(world) {
     const victims = world.stages.members.filter(({ stage }) => stage !== 'api');
     world.print('sequencer, dispatcher, projector and broker killed');
