@@ -7,7 +7,7 @@ import { CountedSockets } from './counted-sockets.js';
 import { KeyPlaces } from '../topics/key-places.js';
 import { keyedPartitioner } from '../topics/keyed-partitioner.js';
 import { isPassingKafkaError } from './is-passing-kafka-error.js';
-import { onFailedConnect } from '../kafkajs/finish-connecting.js';
+import { onFailedConnect } from '../kafkajs/silent-brokers/finish-connecting.js';
 import { stayWithOneCluster } from '../kafkajs/one-cluster.js';
 import { patchKafkajs } from '../kafkajs/patch-kafkajs.js';
 import { AcceptedSessionTimes } from './session-times.js';

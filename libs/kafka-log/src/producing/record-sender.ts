@@ -47,6 +47,8 @@ export class RecordSender {
   readonly #places = new Set<string>();
   /** The partition of each message under way. */
   readonly #placed = new Map<Message, string>();
+  /** Whether kafkajs has tried to send the messages under way more than once. */
+  #hasRetried = false;
   /** The partitions of the records under way to which kafkajs has sent nothing, because they have no leader. */
   readonly #unsent = new Map<string, Refusal>();
 
@@ -122,6 +124,7 @@ export class RecordSender {
     } finally {
       this.#placed.clear();
       this.#unsent.clear();
+      this.#hasRetried = false;
     }
     return refused;
   }
@@ -129,7 +132,9 @@ export class RecordSender {
   /**
    * kafkajs numbers the records of a partition. It sends a batch again under the same numbers, and the broker drops
    * repeats. After a failure, kafkajs could reuse the numbers of stored records for new ones, which the broker would
-   * drop. So a producer that failed is never used again, and neither is one whose numbers a partition lacks.
+   * drop. So a producer that failed is never used again, and neither is one whose numbers a partition lacks. The same goes
+   * for one that succeeded with a repeat: an earlier try may still be under way, and kafkajs takes its numbers back when
+   * that fails.
    */
   async #sendOnce(topicMessages: TopicMessages[]): Promise<void> {
     const producer = (this.#producer ??= await this.#connected());
@@ -148,10 +153,16 @@ export class RecordSender {
       if (this.#places.size > 0) throw new Error(`not acknowledged: ${[...this.#places].join(', ')}`);
       if (refusals.size > 0) throw new PartitionsRefusedError(refusals);
     } catch (error) {
-      this.#producer = null;
-      void producer.disconnect().catch(() => undefined);
+      this.#giveUp(producer);
       throw error;
     }
+    if (this.#hasRetried) this.#giveUp(producer);
+  }
+
+  /** Lets the next request have another producer. */
+  #giveUp(producer: Producer): void {
+    this.#producer = null;
+    void producer.disconnect().catch(() => undefined);
   }
 
   async #connected(): Promise<Producer> {
@@ -162,7 +173,13 @@ export class RecordSender {
       createPartitioner: () => this.#noting(partitioner()),
       retry: { retries: this.retries, initialRetryTime: 100, maxRetryTime: 1_000 },
     });
-    await producer.connect();
+    try {
+      await producer.connect();
+    } catch (error) {
+      // It may have connected, and got no id.
+      void producer.disconnect().catch(() => undefined);
+      throw error;
+    }
     return producer;
   }
 
@@ -171,10 +188,12 @@ export class RecordSender {
       const { topic, partitionMetadata, message } = record;
       const partition = place(record);
       const name = placeName(topic, partition);
+      const isRepeat = this.#placed.has(message);
+      this.#hasRetried ||= isRepeat;
       if (this.#topics.get(topic) !== partitionMetadata) this.#noteLeaders(topic, partitionMetadata);
       if (this.#leaderless.get(topic)?.includes(partition) !== true) this.#unsent.delete(name);
       // Only before the first try: what has been sent once may have been written.
-      else if (!this.#placed.has(message) && !this.#unsent.has(name)) {
+      else if (!isRepeat && !this.#unsent.has(name)) {
         this.#unsent.set(name, { topic, partition, error: noLeaderError(topic, partition) });
       }
       this.#places.add(name);

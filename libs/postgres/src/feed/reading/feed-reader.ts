@@ -137,8 +137,8 @@ const BOUNDS = `
  * With a filter, the events are a range of the one index that has all columns of `key`. Only that index has their order
  * (ADR 26). With `event_type = …`, an index without types has the order of the page too. Statistics that are older than a
  * type make Postgres take it, and read all events of the org. The range is read until the first event `beyond` it. Neither a
- * second bound (before Postgres 18) nor a condition with a subquery ends the scan. What is past retention counts as beyond, too:
- * the oldest day may have millions of it.
+ * second bound (before Postgres 18) nor a condition with a subquery ends the scan. Events past retention end it, too: the
+ * oldest day may have millions of them.
  * Parameters: org, since, the oldest time that is served, limit, bytes, the least seq that the oldest can be, the types.
  */
 function pageSql({ types, widget, until, order }: PageShape): string {

@@ -1,5 +1,5 @@
 import kafkajs, { type ISocketFactory } from 'kafkajs';
-import { methodsOfKafkajs, wrap } from './patching/patch.js';
+import { methodsOfKafkajs, wrap } from '../patching/patch.js';
 
 /** kafkajs' connection to one broker. */
 interface Broker {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createLogger } from '#libs/runtime';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
-import { aTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
-import { makeTopics } from '../../../../test/support/topics.js';
-import { KafkaConnection } from '../connection/kafka-connection.js';
-import { PartitionWriter } from '../producing/partition-writer.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { aTcpProxy, type TcpProxy } from '../../../../../test/support/tcp-proxy.js';
+import { makeTopics } from '../../../../../test/support/topics.js';
+import { KafkaConnection } from '../../connection/kafka-connection.js';
+import { PartitionWriter } from '../../producing/partition-writer.js';
 
 // Only the way to it freezes.
 const broker = process.env['TEST_KAFKA_BROKERS']!.split(',')[0]!;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { timeOutTogether } from './request-timeouts.js';
 
 interface Queue {

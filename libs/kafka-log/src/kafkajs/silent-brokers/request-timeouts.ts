@@ -1,5 +1,5 @@
 import { systemClock } from '#libs/domain';
-import { methodsOfKafkajs, wrap } from './patching/patch.js';
+import { methodsOfKafkajs, wrap } from '../patching/patch.js';
 
 /** kafkajs' queue of requests on a connection. */
 interface RequestQueue {
