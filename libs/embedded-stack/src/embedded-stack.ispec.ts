@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -301,5 +302,17 @@ describe('embedded Kafka and Postgres at later starts', () => {
     process.kill(kafka!.pid, 'SIGKILL');
     const died = await stack.died;
     expect(died.message).toMatch(/^Kafka ended with SIGKILL\n--- end of .*kafka\.log\n/);
+  });
+
+  it('say so when they die with the folder of their data', async () => {
+    const stack = await start(dataDir);
+    const [kafka] = serversOf(dataDir);
+    const [home, gone] = [join(dataDir, 'kafka'), join(dataDir, 'gone')];
+    renameSync(home, gone);
+    process.kill(kafka!.pid, 'SIGKILL');
+    const died = await stack.died;
+    await stopAll();
+    renameSync(gone, home);
+    expect(died.message).toMatch(/^Kafka ended with SIGKILL\. The folder .*kafka cannot be read \(ENOENT\)/);
   });
 });
