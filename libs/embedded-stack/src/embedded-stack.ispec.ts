@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -281,6 +281,16 @@ describe('embedded Kafka and Postgres at later starts', () => {
     writeFileSync(join(dataDir, 'kafka.pid'), JSON.stringify({ owner: stranger, server: stranger }));
     await expectWritten(await start(dataDir));
   });
+
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'start on a folder that was copied by root, and so belongs to root',
+    async () => {
+      const cluster = join(dataDir, 'postgres/cluster');
+      execFileSync('chown', ['-R', '0:0', cluster]);
+      chmodSync(cluster, 0o755);
+      await expectWritten(await start(dataDir));
+    },
+  );
 
   it('leave no process and no claim behind when the start is aborted', async () => {
     const aborted = join(directory, 'aborted');
