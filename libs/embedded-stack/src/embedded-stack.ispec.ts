@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Kafka, logLevel } from 'kafkajs';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -281,6 +282,16 @@ describe('embedded Kafka and Postgres at later starts', () => {
     await expectWritten(await start(dataDir));
   });
 
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'start on a folder that was copied by root, and so belongs to root',
+    async () => {
+      const cluster = join(dataDir, 'postgres/cluster');
+      execFileSync('chown', ['-R', '0:0', cluster]);
+      chmodSync(cluster, 0o755);
+      await expectWritten(await start(dataDir));
+    },
+  );
+
   it('leave no process and no claim behind when the start is aborted', async () => {
     const aborted = join(directory, 'aborted');
     const abort = new AbortController();
@@ -301,5 +312,17 @@ describe('embedded Kafka and Postgres at later starts', () => {
     process.kill(kafka!.pid, 'SIGKILL');
     const died = await stack.died;
     expect(died.message).toMatch(/^Kafka ended with SIGKILL\n--- end of .*kafka\.log\n/);
+  });
+
+  it('say so when they die with the folder of their data', async () => {
+    const stack = await start(dataDir);
+    const [kafka] = serversOf(dataDir);
+    const [home, gone] = [join(dataDir, 'kafka'), join(dataDir, 'gone')];
+    renameSync(home, gone);
+    process.kill(kafka!.pid, 'SIGKILL');
+    const died = await stack.died;
+    await stopAll();
+    renameSync(gone, home);
+    expect(died.message).toMatch(/^Kafka ended with SIGKILL\. The folder .*kafka cannot be read \(ENOENT\)/);
   });
 });

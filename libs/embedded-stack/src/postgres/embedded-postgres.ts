@@ -1,5 +1,17 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { textKeptIn } from '#libs/runtime';
 import { endProcess, type StopSteps } from '../processes/end-process.js';
@@ -75,8 +87,10 @@ export async function startEmbeddedPostgres(o: {
     signal: o.signal,
     prepare: async (run) => {
       password = textKeptIn(join(home, 'password'), () => randomBytes(24).toString('hex'));
-      if (existsSync(cluster)) await clearLeftovers(cluster, o.log);
-      else await initialise({ home, cluster, logFile, password, binaries, runAs, durable, run });
+      if (existsSync(cluster)) {
+        await clearLeftovers(cluster, o.log);
+        giveToOwner(cluster, runAs);
+      } else await initialise({ home, cluster, logFile, password, binaries, runAs, durable, run });
     },
     commandFor: (port) => {
       const settings = Object.entries({ ...postgresSettings(port, durable), ...o.settings });
@@ -97,6 +111,14 @@ export async function startEmbeddedPostgres(o: {
       whoAnswersPostgres({ pid, port, cluster, adminUrl: urlOf(port, 'postgres'), database: DATABASE }),
   });
   return { pid, url: urlOf(port, DATABASE), died, stop, kill };
+}
+
+/** A copy that root has made belongs to root, and Postgres runs on its own user's files only. */
+function giveToOwner(cluster: string, { owner }: RunAs): void {
+  if (owner === undefined || statSync(cluster).uid === owner.uid) return;
+  const path = realpathSync(cluster);
+  execFileSync('chown', ['-Rh', `${owner.uid}:${owner.gid}`, path], { stdio: 'pipe' });
+  chmodSync(path, 0o700);
 }
 
 /**

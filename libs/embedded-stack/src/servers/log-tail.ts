@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from '
 
 const TAIL_BYTES = 16 * 1024;
 
-/** Returns the last lines of the file; empty if the file does not exist. */
+/** Returns the last lines of the file; empty if it cannot be read. */
 export function logTail(file: string, lines = 25): string {
   let fd: number;
   try {
@@ -15,6 +15,8 @@ export function logTail(file: string, lines = 25): string {
     const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
     const read = readSync(fd, bytes, 0, bytes.length, size - bytes.length);
     return bytes.toString('utf8', 0, read).trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '';
   } finally {
     closeSync(fd);
   }
@@ -33,15 +35,24 @@ export function endOf(file: string): number {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Returns up to 1 MiB of the log after that offset, or from its start if it was rolled since. */
+/**
+ * Returns up to 1 MiB of the log after that offset, or from its start if it was rolled since; empty if it cannot be
+ * read.
+ */
 export function textSince(file: string, from: number): string {
-  const end = endOf(file);
-  const begin = end < from ? 0 : from;
-  const bytes = Buffer.alloc(Math.min(end - begin, MOST_BYTES));
-  if (bytes.length === 0) return '';
-  const fd = openSync(file, 'r');
+  let fd: number;
   try {
+    fd = openSync(file, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const end = fstatSync(fd).size;
+    const begin = end < from ? 0 : from;
+    const bytes = Buffer.alloc(Math.min(end - begin, MOST_BYTES));
     return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, begin));
+  } catch {
+    return '';
   } finally {
     closeSync(fd);
   }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fchmodSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { errorCode } from '#libs/domain';
 import { endProcess, signalProcess, type StopSteps } from '../processes/end-process.js';
 import { endOf, logTail, rotateLog, textSince } from './log-tail.js';
 import { relaunchReason } from './launch-errors.js';
@@ -89,8 +90,10 @@ export function launchServer(
   child.stdin?.on('error', () => undefined);
   const identity = child.pid === undefined ? undefined : identifyProcess(child.pid);
   try {
-    if (identity !== undefined) record(identity);
-    child.stdin?.write('\n');
+    if (identity !== undefined) {
+      record(identity);
+      child.stdin?.write('\n');
+    }
   } finally {
     child.stdin?.end();
   }
@@ -111,7 +114,7 @@ export function launchServer(
       .map((file) => ({ file, tail: logTail(file) }))
       .filter(({ tail }) => tail !== '')
       .map(({ file, tail }) => `\n--- end of ${file}\n${tail}`);
-    const message = `${command.name} ${what}${fullDisk(command.logFile)}${tails.join('')}`;
+    const message = `${command.name} ${what}${troubleWithDisk(command.logFile)}${tails.join('')}`;
     const output = logs.map((file) => textSince(file, begins.get(file) ?? 0)).join('\n');
     return relaunchReason(output, message) ?? new Error(message);
   };
@@ -173,11 +176,15 @@ export function launchServer(
   };
 }
 
-/** Returns a hint if the disk is full, because the server cannot log that itself. */
-function fullDisk(file: string): string {
+/** Returns a hint if the disk is full or the folder is gone, because the server cannot log that itself. */
+function troubleWithDisk(file: string): string {
   const folder = dirname(file);
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize < LEAST_FREE_BYTES ? `. The disk of ${folder} is full: free some space, and start again` : '';
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < LEAST_FREE_BYTES ? `. The disk of ${folder} is full: free some space, and start again` : '';
+  } catch (error) {
+    return `. The folder ${folder} cannot be read (${errorCode(error)})`;
+  }
 }
 
 /** Returns the part of our environment that a server gets: enough to run, without secrets. */
