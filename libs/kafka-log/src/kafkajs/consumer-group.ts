@@ -24,6 +24,8 @@ export interface ConsumerGroup {
   maxWaitTime: number;
   minBytes: number;
   heartbeat(o: { readonly interval: number }): Promise<void>;
+  /** Lets the next fetch of the partition begin at the offset. */
+  seek(place: { readonly topic: string; readonly partition: number; readonly offset: string }): void;
   paused(): readonly unknown[];
   isPaused(topic: string, partition: number): boolean;
   assigned(): readonly { readonly topic: string; readonly partitions: readonly number[] }[];
