@@ -1,5 +1,6 @@
 import { announceJoins } from './before-join.js';
 import { commitOnce } from './commit-once.js';
+import { followCoordinators } from './coordinators/replaced-coordinators.js';
 import { finishConnecting } from './finish-connecting.js';
 import { askForCluster } from './one-cluster.js';
 import { replaceReset } from './out-of-range.js';
@@ -20,6 +21,7 @@ const PATCHES: readonly (() => void)[] = [
   // After `announceJoins`, since that drops answers from before a join.
   keepFailedFetchesApart,
   fetchLessWhenQuiet,
+  followCoordinators,
   stillQueues,
   timeOutTogether,
   askForCluster,
