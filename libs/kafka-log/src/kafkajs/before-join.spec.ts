@@ -1,32 +1,37 @@
 import { createRequire } from 'node:module';
+import { setImmediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { announceJoins, joinWithRetries, announcingAssigner, type Joining, type JoiningGroup } from './before-join.js';
 
+const require = createRequire(import.meta.url);
 const TOPIC = 'a-topic';
 
 interface FetchingGroup {
   offsetManager: unknown;
+  seek(place: { readonly topic: string; readonly partition: number; readonly offset: string }): void;
   fetch(nodeId: string): Promise<readonly { readonly messages: readonly { readonly offset: string }[] }[]>;
 }
 
 function placesOf(nextOffset: string): object {
   return {
+    seek: () => Promise.resolve(),
     resolveOffsets: () => Promise.resolve(),
     committedOffsets: () => ({ [TOPIC]: { 0: '0' } }),
     nextOffset: () => nextOffset,
   };
 }
 
-/** A group of kafkajs that has partition 0 of a topic, and asks one broker. */
-function aGroup(answer: () => void, isControlRecord = false): FetchingGroup {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/consumerGroup.js') as {
+/** A group of kafkajs that has partition 0 of a topic, and gets the same from every broker. */
+function aGroup(answer: () => unknown, isControlRecord = false): FetchingGroup {
+  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as {
     readonly prototype: object;
   };
   const messages = [{ offset: '7', key: null, value: null, headers: {}, isControlRecord }];
-  const fetch = () => {
-    answer();
+  const SeekOffsets = require('kafkajs/src/consumer/seekOffsets.js') as new () => object;
+  const fetch = async () => {
+    await answer();
     const partitions = [{ partition: 0, highWatermark: '8', errorCode: 0, messages }];
-    return Promise.resolve({ responses: [{ topicName: TOPIC, partitions }] });
+    return { responses: [{ topicName: TOPIC, partitions }] };
   };
   const places = [{ topic: TOPIC, partitions: [0] }];
   return Object.assign(Object.create(prototype) as FetchingGroup, {
@@ -34,7 +39,8 @@ function aGroup(answer: () => void, isControlRecord = false): FetchingGroup {
     subscriptionState: { assigned: () => places, isPaused: () => false },
     filterPartitionsByNode: () => places,
     getActiveTopicPartitions: () => ({ [TOPIC]: new Set([0]) }),
-    seekOffset: { pop: () => undefined, has: () => false },
+    logger: { debug: () => undefined },
+    seekOffset: new SeekOffsets(),
     offsetManager: placesOf('7'),
     partitionsPerSubscribedTopic: null,
     preferredReadReplicasPerTopicPartition: {},
@@ -55,12 +61,24 @@ describe('what a broker answers', () => {
     });
     expect(await group.fetch('0')).toEqual([]);
   });
+
+  it('is handed over after a seek, but not to a fetch from before it, even if another has followed the seek', async () => {
+    let answer: () => void = () => undefined;
+    const answers = [new Promise<void>((resolve) => (answer = resolve))];
+    const group = aGroup(() => answers.shift());
+    const before = group.fetch('1');
+    await setImmediate();
+    group.seek({ topic: TOPIC, partition: 0, offset: '3' });
+    expect(await group.fetch('2')).toHaveLength(1);
+    answer();
+    expect(await before).toEqual([]);
+  });
 });
 
 describe('a batch that waits for a worker', () => {
   beforeAll(announceJoins);
 
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/consumer/runner.js') as {
+  const { prototype } = require('kafkajs/src/consumer/runner.js') as {
     readonly prototype: object;
   };
 
@@ -91,6 +109,15 @@ describe('a batch that waits for a worker', () => {
     const [batch] = await group.fetch('0');
     expect(await worked(group, batch ?? {})).toEqual([expected]);
     group.offsetManager = placesOf('3');
+    expect(await worked(group, batch ?? {})).toEqual([]);
+  });
+
+  it('is not worked on after its partition was sought', async () => {
+    const group = aGroup(() => undefined);
+    const [batch] = await group.fetch('0');
+    group.seek({ topic: TOPIC, partition: 1, offset: '3' });
+    expect(await worked(group, batch ?? {})).toEqual(['handled']);
+    group.seek({ topic: TOPIC, partition: 0, offset: '3' });
     expect(await worked(group, batch ?? {})).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { PartitionAssigner } from 'kafkajs';
-import { consumerGroupMethods, type ConsumerGroup } from './consumer-group.js';
+import { consumerGroupMethods, type ConsumerGroup, type FetchedBatch } from './consumer-group.js';
 import { methodsOfKafkajs, wrap } from './patching/patch.js';
 import { subscribedAssignment } from './subscribed-assignment.js';
 
@@ -24,7 +24,7 @@ export type JoiningGroup = Pick<ConsumerGroup, 'memberId' | 'assigners' | 'seekO
 
 interface Runner {
   readonly consumerGroup: ConsumerGroup;
-  handleBatch(batch: object): Promise<void>;
+  handleBatch(batch: FetchedBatch): Promise<void>;
 }
 
 const JOINING = Symbol('joining');
@@ -32,7 +32,7 @@ const JOINING = Symbol('joining');
 /**
  * Lets consumers with a `announcingAssigner` finish their work before they join their group again. kafkajs itself joins as
  * soon as it hears of a rebalance. Between two assignments the consumers fetch nothing, and nothing that was fetched
- * before a join is handled after it. It changes kafkajs for the whole thread.
+ * before a join, or before a seek of its partition, is handled after it. It changes kafkajs for the whole thread.
  */
 export function announceJoins(): void {
   const group = consumerGroupMethods();
@@ -41,22 +41,38 @@ export function announceJoins(): void {
       return joinWithRetries(this, () => join.call(this));
     };
   });
-  const fetchedIn = new WeakMap<object, unknown>();
+  let seeks = 0;
+  /** The number of the last seek of each partition. */
+  const soughtAt = new WeakMap<ConsumerGroup, Map<string, number>>();
+  wrap(group, 'seek', (seek) => {
+    return function (this: ConsumerGroup, place) {
+      const sought = soughtAt.get(this) ?? new Map<string, number>();
+      soughtAt.set(this, sought.set(`${place.topic}/${place.partition}`, ++seeks));
+      seek.call(this, place);
+    };
+  });
+  /** What decided where the fetch of a batch began. */
+  const fetchedIn = new WeakMap<FetchedBatch, { readonly offsetManager: unknown; readonly seeks: number }>();
+  const isCurrent = (member: ConsumerGroup, batch: FetchedBatch) => {
+    const fetched = fetchedIn.get(batch);
+    if (fetched === undefined) return true;
+    if (fetched.offsetManager !== member.offsetManager) return false;
+    return (soughtAt.get(member)?.get(`${batch.topic}/${batch.partition}`) ?? 0) <= fetched.seeks;
+  };
   wrap(group, 'fetch', (fetch) => {
     return async function (this: ConsumerGroup, nodeId) {
-      const { offsetManager } = this;
+      const begun = { offsetManager: this.offsetManager, seeks };
       const batches = await fetch.call(this, nodeId);
-      // With several brokers, one may answer a request from before the join. The group may have other positions now.
-      if (this.offsetManager !== offsetManager) return [];
-      for (const batch of batches) fetchedIn.set(batch, offsetManager);
-      return batches;
+      for (const batch of batches) fetchedIn.set(batch, begun);
+      // With several brokers, one may answer a request from before the join, or from before a seek that the fetch of
+      // another broker has already followed. The group may have other positions now.
+      return batches.filter((batch) => isCurrent(this, batch));
     };
   });
   wrap(methodsOfKafkajs('consumer/runner.js') as Runner, 'handleBatch', (handle) => {
     return async function (this: Runner, batch) {
-      // kafkajs also joins within a fetch, while batches of other brokers wait for a worker.
-      const assignment = fetchedIn.get(batch);
-      if (assignment === undefined || assignment === this.consumerGroup.offsetManager) await handle.call(this, batch);
+      // kafkajs also joins within a fetch, and partitions are sought, while batches of other brokers wait for a worker.
+      if (isCurrent(this.consumerGroup, batch)) await handle.call(this, batch);
     };
   });
 }

@@ -1,12 +1,13 @@
 import { announceJoins } from './before-join.js';
 import { commitOnce } from './commit-once.js';
-import { finishConnecting } from './silent-brokers/finish-connecting.js';
 import { askForCluster } from './one-cluster.js';
 import { replaceReset } from './out-of-range.js';
 import { keepFailedFetchesApart } from './partition-errors/failed-fetches.js';
 import { keepLeaderlessPartitions } from './partition-errors/leaderless-partitions.js';
 import { fetchLessWhenQuiet } from './quiet-fetches.js';
 import { replaceCodec } from './replace-codec.js';
+import { finishConnecting } from './silent-brokers/finish-connecting.js';
+import { followCoordinators } from './silent-brokers/replaced-coordinators.js';
 import { timeOutTogether } from './silent-brokers/request-timeouts.js';
 import { doubtSilentLeaders } from './silent-brokers/silent-leaders.js';
 import { stillQueues } from './still-queues.js';
@@ -21,6 +22,7 @@ const PATCHES: readonly (() => void)[] = [
   // After `announceJoins`, since that drops answers from before a join.
   keepFailedFetchesApart,
   fetchLessWhenQuiet,
+  followCoordinators,
   stillQueues,
   timeOutTogether,
   askForCluster,
