@@ -5,7 +5,7 @@ import type { OrderedResult } from '../../attempts/attempt-maker.js';
 import type { Found } from '../../attempts/dispatch-lookup.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
-import { keyOf, OrderedLanes, type LaneRead, type MadeInOrder, type OrderedLane } from './ordered-lanes.js';
+import { keyOf, keysOf, OrderedLanes, type LaneRead, type MadeInOrder, type OrderedLane } from './ordered-lanes.js';
 
 /**
  * Bytes that all lanes share. A lane with more than its part reads nothing ahead, and one that holds nothing always reads. So
@@ -187,15 +187,16 @@ export class OrderedPump {
     if (nowMs() - lane.begunAtMs > (batch === 1 ? LOOK_UP_FOR_MS : LOOK_UP_BATCH_FOR_MS)) return;
     const key = keyOf(next.delivery);
     const everyMs = batch === 1 ? LOOK_UP_EVERY_MS : LOOK_UP_BATCH_EVERY_MS;
-    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < everyMs) return;
+    if (lane.lookedUp?.keys[0] === key && nowMs() - lane.lookedUp.atMs < everyMs) return;
     lane.isLookingUp = true;
     const atMs = nowMs();
+    const due = lane.attemptOf(next, batch, clockMs());
     void this.use
-      .look(lane.attemptOf(next, batch, clockMs()))
+      .look(due)
       .then(
         (found) => {
           if (!this.#isCurrent(endpoint)) return;
-          lane.lookedUp = { key, found, atMs };
+          lane.lookedUp = { keys: keysOf(due), found, atMs };
           const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, clockMs());
           if (upcoming !== undefined) this.use.prepare(upcoming, found);
         },
