@@ -59,6 +59,8 @@ interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
   readonly by: OrderedBy;
+  /** Those of the requests under way. */
+  readonly flights: Set<Flight>;
   /** The lane that comes first when there is a place. With few places, the lanes take turns. */
   turn: number;
 }
@@ -90,6 +92,7 @@ export class OrderedPump {
     const left = new Map<EndpointId, readonly MadeInOrder[]>();
     for (const [id, { lanes }] of this.#endpoints) {
       if (this.#listed.has(id)) continue;
+      this.#withdraw(id);
       left.set(
         id,
         lanes.lanes.flatMap(({ made }) => made),
@@ -143,12 +146,19 @@ export class OrderedPump {
 
   #begin(endpoint: PacedEndpoint, isReady: boolean): void {
     const { id, ordering } = endpoint;
+    this.#withdraw(id);
     this.#endpoints.set(id, {
       lanes: new OrderedLanes(id, ordering),
       start: this.use.starts.begin(endpoint, isReady),
       by: ordering.by,
+      flights: new Set(),
       turn: 0,
     });
+  }
+
+  /** A request that still waits, such as for Postgres, must not be sent: it may wait until the next order has begun. */
+  #withdraw(id: EndpointId): void {
+    for (const flight of this.#endpoints.get(id)?.flights ?? []) flight.withdraw();
   }
 
   /** Whether it is what is known of the endpoint now. */
@@ -227,6 +237,7 @@ export class OrderedPump {
   #beginNext(endpoint: InOrder, lane: OrderedLane, due: DueAttempt, started: Started, generation: number): void {
     const lookedUp = lane.foundFor(due, this.use.nowMs());
     lane.begin(due, this.use.nowMs());
+    endpoint.flights.add(started.flight);
     let ended: OrderedResult | null = null;
     const end = (result: OrderedResult): OrderedResult => {
       if (ended !== null) return ended;
@@ -238,6 +249,7 @@ export class OrderedPump {
     void this.#make(due, lookedUp, started, end)
       .catch(() => undefined)
       .finally(() => {
+        endpoint.flights.delete(started.flight);
         started.onOver(end({ kind: 'left' }));
       });
     this.#lookUpNext(endpoint, lane);
