@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -57,13 +58,14 @@ function aMaker(
   attempt: Destination['attempt'],
   waitsFor?: AttemptMakerDependencies['waitsFor'],
   lookup = { look: () => Promise.resolve(found) } as unknown as DispatchLookup,
+  recent = new RecentAttempts(15_000, () => NOW_MS),
 ): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
     lookup,
     destination: { attempt, close: () => Promise.resolve() },
     appender: appender.asAppender,
-    recent: new RecentAttempts(15_000, () => NOW_MS),
+    recent,
     ...(waitsFor === undefined ? {} : { waitsFor }),
     signal: ending.signal,
   });
@@ -495,6 +497,35 @@ describe('an attempt to a paced endpoint', () => {
     expect(posts).toHaveLength(1);
     expect(appender.records.map(({ topic }) => topic)).toEqual([topics.attempts]);
     expect(attemptOf(appender.records[0]!)).toEqual(other);
+  });
+});
+
+describe('an attempt that waits in a lane while its endpoint becomes paced', () => {
+  it('is made once, by the pump, which waits for the lane', async () => {
+    const recent = new RecentAttempts(15_000, () => NOW_MS);
+    const lookup = { look: () => Promise.resolve(found) } as unknown as DispatchLookup;
+    let proxyIsBack: () => void = () => undefined;
+    const proxy = new Promise<null>((resolve) => {
+      proxyIsBack = () => {
+        resolve(null);
+      };
+    });
+    const lane = aMaker(() => proxy, undefined, lookup, recent);
+    const pushedByPump: Destination['attempt'] = (attempt, target) => {
+      posts.push([attempt, target]);
+      return Promise.resolve(outcome);
+    };
+    const pump = aMaker(pushedByPump, 'pace', lookup, recent);
+    const inLane = lane.make(due, new Flight(() => 0));
+    await setImmediate();
+    const paced: Target = { ...TARGET, settings: { maxInFlight: 5 } };
+    found = { kind: 'target', target: paced };
+    const inPump = pump.make(due, new Flight(() => 0));
+    await setImmediate();
+    proxyIsBack();
+    await Promise.all([inLane, inPump]);
+    expect(posts).toEqual([[due, paced]]);
+    expect(facts().filter((fact) => fact?.type === 'attempted')).toMatchObject([{ waitedFor: 'pace' }]);
   });
 });
 

@@ -33,7 +33,8 @@ export class RecentAttempts {
   }
 
   /**
-   * Makes the attempt unless it was begun before. If it is withdrawn, the next call that waits for it makes it.
+   * Makes the attempt unless it was begun before. If the call that began it does not make it, the next one that waits tries:
+   * what that call left to others may be meant for this one.
    * @param make called with whether this call has waited for another one
    * @returns a promise that settles once the attempt has ended, whichever call made it
    */
@@ -43,7 +44,7 @@ export class RecentAttempts {
     let hasWaited = false;
     for (let making = this.#making.get(key); making !== undefined; making = this.#making.get(key)) {
       hasWaited = true;
-      if ((await making) !== 'withdrawn') return;
+      if ((await making) === 'made') return;
     }
     if (this.#young.has(key) || this.#old.has(key)) return;
     this.#young.add(key);

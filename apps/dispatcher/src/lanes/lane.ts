@@ -54,7 +54,8 @@ export class Flight {
   ) {}
 
   /**
-   * Whether the partition belongs to another owner by now. The attempt must then not be sent, unless it already was.
+   * Whether the partition belongs to another owner by now, or the order of its endpoint has changed. The attempt must then
+   * not be sent, unless it already was.
    */
   get isWithdrawn(): boolean {
     return this.#isWithdrawn;

@@ -56,7 +56,7 @@ let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
 let firstInOrder: () => Promise<OrderedDelivery[][]>;
 /** The attempts that wait for their turn, which last until their end is called. */
-let madeInOrder: { readonly seq: number; readonly end: (result: OrderedResult) => void }[];
+let madeInOrder: { readonly seq: number; readonly flight: Flight; readonly end: (result: OrderedResult) => void }[];
 
 const limits = (change: Partial<PacedEndpoint>): PacedEndpoint => ({
   id: endpointId,
@@ -166,7 +166,7 @@ beforeEach(() => {
             onResult(result);
             resolve();
           };
-          madeInOrder.push({ seq: delivery.seq, end });
+          madeInOrder.push({ seq: delivery.seq, flight, end });
         }),
     },
     partitions: {
@@ -583,6 +583,12 @@ describe('a paced endpoint', () => {
       await settle();
       expect(madeInOrder.map(({ seq }) => seq)).toEqual([1, 2]);
       listed = [limits({ maxInFlight: 10 })];
+    });
+
+    it('withdraws what is under way, in case it is not sent yet', async () => {
+      expect(madeInOrder[1]!.flight.isWithdrawn).toBe(false);
+      await roundAt(1_000);
+      expect(madeInOrder[1]!.flight.isWithdrawn).toBe(true);
     });
 
     it('gets the others, and not again what is done or under way', async () => {

@@ -460,7 +460,7 @@ class EndingFlight extends Flight {
   }
 
   override get isWithdrawn(): boolean {
-    return this.hooks.isLost();
+    return super.isWithdrawn || this.hooks.isLost();
   }
 
   override answered(): void {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { OrderedDelivery } from '#libs/postgres';
 import { aDueAttempt, anEndpointId } from '../../../../../test/support/due-attempts.js';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
-import { keyOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
+import { keysOf, OrderedLanes, type LaneRead, type OrderedLane } from './ordered-lanes.js';
 
 const endpointId = anEndpointId();
 const KB = Buffer.alloc(1_000, ' ');
@@ -162,7 +162,7 @@ describe('a lane', () => {
     pending.push(aRow(6), aRow(7));
     look();
     const next = theLane().attemptOf(theLane().queue[0]!, 3, nowMs);
-    theLane().lookedUp = { key: keyOf(next.delivery), found: { kind: 'gone' }, atMs: nowMs };
+    theLane().lookedUp = { keys: keysOf(next), found: { kind: 'gone' }, atMs: nowMs };
     beginLook(KB, 100)();
     expect(theLane().foundFor(next, nowMs)).toEqual({ kind: 'gone' });
     pending = pending.filter(({ delivery }) => delivery.seq !== 5);
@@ -170,6 +170,20 @@ describe('a lane', () => {
     theLane().lookedUp = { ...theLane().lookedUp!, atMs: nowMs };
     beginLook(KB, 0)();
     expect(theLane().foundFor(next, nowMs)).toBeUndefined();
+  });
+
+  it('looks up its next request again when others were added to it, and not when it is a part of what was looked up', () => {
+    pending = [1, 2].map((seq) => aRow(seq));
+    look();
+    const attempt = () => theLane().attemptOf(theLane().queue[0]!, 3, nowMs);
+    const ofTwo = attempt();
+    pending.push(aRow(3));
+    look();
+    theLane().lookedUp = { keys: keysOf(ofTwo), found: { kind: 'gone' }, atMs: nowMs };
+    expect(keysOf(attempt())).toHaveLength(3);
+    expect(theLane().foundFor(attempt(), nowMs)).toBeUndefined();
+    theLane().lookedUp = { keys: keysOf(attempt()), found: { kind: 'gone' }, atMs: nowMs };
+    expect(theLane().foundFor(ofTwo, nowMs)).toEqual({ kind: 'gone' });
   });
 
   it('does not send what was read while its head failed', () => {

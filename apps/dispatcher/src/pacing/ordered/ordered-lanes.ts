@@ -42,6 +42,11 @@ export function keyOf({ deliveryId, createdAtMs }: DeliveryRef): string {
   return `${deliveryId}/${createdAtMs}`;
 }
 
+/** Identifies the rows of an attempt: that of its delivery, and those of its followers. */
+export function keysOf({ delivery, followers = [] }: DueAttempt): readonly string[] {
+  return [delivery, ...followers.map((follower) => follower.delivery)].map(keyOf);
+}
+
 /** A delivery with its bytes. */
 interface Queued extends OrderedDelivery {
   readonly envelope: Buffer;
@@ -76,6 +81,14 @@ interface ReachOptions {
   readonly checkEveryMs: number;
 }
 
+interface LookedUp {
+  /** Identify what was asked for: a delivery and its followers. */
+  readonly keys: readonly string[];
+  readonly found: Found;
+  /** When it was asked for, monotonic milliseconds. */
+  readonly atMs: number;
+}
+
 /** The deliveries of one lane. At most one request of it is under way. */
 export class OrderedLane {
   queue: Queued[] = [];
@@ -94,8 +107,8 @@ export class OrderedLane {
   isLookingUp = false;
   /** Whether the queue was given up since the last read was asked for. What that finds may follow what is given up. */
   #hasGivenUp = false;
-  /** The endpoint of the next deliveries, as it was looked up a moment ago. */
-  lookedUp: { readonly key: string; readonly found: Found; readonly atMs: number } | null = null;
+  /** The next deliveries and their endpoint, as they were looked up a moment ago. */
+  lookedUp: LookedUp | null = null;
 
   /** @param key its number; `null` if the endpoint has no other lane */
   constructor(readonly key: number | null) {}
@@ -307,11 +320,13 @@ export class OrderedLane {
     this.queue.sort((one, other) => one.delivery.seq - other.delivery.seq);
   }
 
-  /** Returns what was looked up for the delivery, unless it is too old. */
-  foundFor({ delivery }: DueAttempt, nowMs: number): Found | undefined {
+  /** Returns what was looked up for all deliveries of the attempt, unless it is too old. */
+  foundFor(due: DueAttempt, nowMs: number): Found | undefined {
     const { lookedUp } = this;
-    if (lookedUp?.key !== keyOf(delivery) || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
-    return lookedUp.found;
+    if (lookedUp === null || nowMs - lookedUp.atMs > LOOK_UP_AGE_MS) return undefined;
+    // Others may have been added since then. Nothing is known of them, such as whether they were skipped.
+    const isCovered = keysOf(due).every((key, nth) => key === lookedUp.keys[nth]);
+    return isCovered ? lookedUp.found : undefined;
   }
 }
 

@@ -344,6 +344,100 @@ describe('an ordered endpoint with a delivery that ended while the request befor
   });
 });
 
+describe('an endpoint that is ordered by subject, with requests that wait while it gets another order', () => {
+  const bySubject: PacedEndpoint = { ...endpoint, ordering: { by: 'subject', batch: 1 } };
+  const byEndpoint: PacedEndpoint = { ...endpoint, ordering: { by: 'endpoint', batch: 1 }, orderedSinceMs: 2 };
+  let posts: number[];
+  /** Those of the old order wait for the proxy. */
+  let proxyIsAway: boolean;
+  let proxyIsBack: () => void;
+  /** Those of the old order wait for Postgres. */
+  let lookUpEnds: (() => void)[];
+
+  function begin(mayLookUp: () => Promise<void>): void {
+    const proxy = new Promise<null>((resolve) => {
+      proxyIsBack = () => {
+        resolve(null);
+      };
+    });
+    const settings = { ordering: byEndpoint.ordering };
+    const target: Target = { url: '', secret: '', previousSecret: null, activation: 1, settings };
+    const attempt = (due: DueAttempt): Promise<AttemptOutcome | null> => {
+      if (proxyIsAway) return proxy;
+      posts.push(due.delivery.seq);
+      return Promise.resolve({
+        startedAtMs: 0,
+        durationMs: 1,
+        response: { code: 200, excerpt: '' },
+        error: null,
+        attributes: {},
+      });
+    };
+    const look = async (): Promise<Found> => {
+      await mayLookUp();
+      return { kind: 'target', target };
+    };
+    const maker = new AttemptMaker({
+      kit: aStageKit({ nowMs: 0, config: { retrySchedule: [] } }),
+      lookup: { look } as unknown as DispatchLookup,
+      destination: { attempt, close: () => Promise.resolve() },
+      appender: new FakeAppender().asAppender,
+      recent: new RecentAttempts(15_000, () => nowMs),
+      signal: new AbortController().signal,
+    });
+    pump = new OrderedPump({
+      ...use,
+      look: (due) => maker.look(due),
+      make: (...attempted) => maker.makeInOrder(...attempted),
+    });
+    pump.follow([bySubject]);
+  }
+
+  beforeEach(() => {
+    [posts, lookUpEnds, proxyIsAway] = [[], [], true];
+    pending = [1, 2, 3].map((seq) => {
+      const { delivery } = aDueAttempt(seq, endpointId);
+      return { delivery: { ...delivery, lane: seq === 3 ? 1 : 0 }, attempts: 0, dueAtMs: 0 };
+    });
+  });
+
+  async function goOn(): Promise<void> {
+    for (let nth = 0; nth < 5; nth++) {
+      nowMs += 300;
+      await round();
+    }
+  }
+
+  it.each<[string, PacedEndpoint[]]>([
+    ['another one', [byEndpoint]],
+    ['none', []],
+  ])('has none of them sent after the proxy is back if it gets %s', async (_what, listed) => {
+    begin(() => Promise.resolve());
+    await round();
+    pump.follow(listed);
+    proxyIsAway = false;
+    proxyIsBack();
+    await settle();
+    expect(posts).toEqual([]);
+    pump.follow([byEndpoint]);
+    await goOn();
+    expect(posts).toEqual([1, 2, 3]);
+  });
+
+  it('has none of them sent after Postgres is back', async () => {
+    let isAway = true;
+    begin(() => (isAway ? new Promise((resolve) => lookUpEnds.push(resolve)) : Promise.resolve()));
+    await round();
+    pump.follow([byEndpoint]);
+    [proxyIsAway, isAway] = [false, false];
+    for (const end of lookUpEnds) end();
+    await settle();
+    expect(posts).toEqual([]);
+    await goOn();
+    expect(posts).toEqual([1, 2, 3]);
+  });
+});
+
 describe('an endpoint that is ordered by subject and has fewer places than lanes', () => {
   const seqs = () => made.flatMap((one) => one.seqs);
 

@@ -5,7 +5,7 @@ import type { OrderedResult } from '../../attempts/attempt-maker.js';
 import type { Found } from '../../attempts/dispatch-lookup.js';
 import type { Flight } from '../../lanes/lane.js';
 import type { OrderStart, OrderStarts } from './order-start.js';
-import { keyOf, OrderedLanes, type LaneRead, type MadeInOrder, type OrderedLane } from './ordered-lanes.js';
+import { keyOf, keysOf, OrderedLanes, type LaneRead, type MadeInOrder, type OrderedLane } from './ordered-lanes.js';
 
 /**
  * Bytes that all lanes share. A lane with more than its part reads nothing ahead, and one that holds nothing always reads. So
@@ -59,6 +59,8 @@ interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
   readonly by: OrderedBy;
+  /** Those of the requests under way. */
+  readonly flights: Set<Flight>;
   /** The lane that comes first when there is a place. With few places, the lanes take turns. */
   turn: number;
 }
@@ -90,6 +92,7 @@ export class OrderedPump {
     const left = new Map<EndpointId, readonly MadeInOrder[]>();
     for (const [id, { lanes }] of this.#endpoints) {
       if (this.#listed.has(id)) continue;
+      this.#withdraw(id);
       left.set(
         id,
         lanes.lanes.flatMap(({ made }) => made),
@@ -143,12 +146,19 @@ export class OrderedPump {
 
   #begin(endpoint: PacedEndpoint, isReady: boolean): void {
     const { id, ordering } = endpoint;
+    this.#withdraw(id);
     this.#endpoints.set(id, {
       lanes: new OrderedLanes(id, ordering),
       start: this.use.starts.begin(endpoint, isReady),
       by: ordering.by,
+      flights: new Set(),
       turn: 0,
     });
+  }
+
+  /** A request that still waits, such as for Postgres, must not be sent: it may wait until the next order has begun. */
+  #withdraw(id: EndpointId): void {
+    for (const flight of this.#endpoints.get(id)?.flights ?? []) flight.withdraw();
   }
 
   /** Whether it is what is known of the endpoint now. */
@@ -187,15 +197,16 @@ export class OrderedPump {
     if (nowMs() - lane.begunAtMs > (batch === 1 ? LOOK_UP_FOR_MS : LOOK_UP_BATCH_FOR_MS)) return;
     const key = keyOf(next.delivery);
     const everyMs = batch === 1 ? LOOK_UP_EVERY_MS : LOOK_UP_BATCH_EVERY_MS;
-    if (lane.lookedUp?.key === key && nowMs() - lane.lookedUp.atMs < everyMs) return;
+    if (lane.lookedUp?.keys[0] === key && nowMs() - lane.lookedUp.atMs < everyMs) return;
     lane.isLookingUp = true;
     const atMs = nowMs();
+    const due = lane.attemptOf(next, batch, clockMs());
     void this.use
-      .look(lane.attemptOf(next, batch, clockMs()))
+      .look(due)
       .then(
         (found) => {
           if (!this.#isCurrent(endpoint)) return;
-          lane.lookedUp = { key, found, atMs };
+          lane.lookedUp = { keys: keysOf(due), found, atMs };
           const upcoming = lane.upcoming(endpoint.lanes.ordering.batch, clockMs());
           if (upcoming !== undefined) this.use.prepare(upcoming, found);
         },
@@ -226,6 +237,7 @@ export class OrderedPump {
   #beginNext(endpoint: InOrder, lane: OrderedLane, due: DueAttempt, started: Started, generation: number): void {
     const lookedUp = lane.foundFor(due, this.use.nowMs());
     lane.begin(due, this.use.nowMs());
+    endpoint.flights.add(started.flight);
     let ended: OrderedResult | null = null;
     const end = (result: OrderedResult): OrderedResult => {
       if (ended !== null) return ended;
@@ -237,6 +249,7 @@ export class OrderedPump {
     void this.#make(due, lookedUp, started, end)
       .catch(() => undefined)
       .finally(() => {
+        endpoint.flights.delete(started.flight);
         started.onOver(end({ kind: 'left' }));
       });
     this.#lookUpNext(endpoint, lane);
