@@ -22,7 +22,7 @@ export function spawnWithUs(command, args, options) {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   const onSignal = (signal, number) => {
     try {
-      process.kill(-child.pid, signal);
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
       // It has ended by itself.
     }
