@@ -493,8 +493,9 @@ describe('an attempt to a paced endpoint', () => {
     appender.appends.length = 0;
     found = { kind: 'target', target: TARGET };
     const other = { ...due, attempt: 2 };
-    await pump.make(other, new Flight(() => 0));
-    expect(posts).toHaveLength(1);
+    let left = 0;
+    await pump.make(other, new Flight(() => 0), { onLeft: () => left++ });
+    expect([posts.length, left]).toEqual([1, 1]);
     expect(appender.records.map(({ topic }) => topic)).toEqual([topics.attempts]);
     expect(attemptOf(appender.records[0]!)).toEqual(other);
   });

@@ -64,6 +64,7 @@ type FoundTargetResult = Extract<Found, { readonly kind: 'target' }>;
 interface MakeOptions {
   readonly onSent?: (() => void) | undefined;
   readonly onUnreadable?: (() => void) | undefined;
+  readonly onLeft?: (() => void) | undefined;
   readonly found?: FoundTarget | undefined;
 }
 
@@ -88,20 +89,20 @@ export class AttemptMaker {
    * Resolves once every record that follows from the attempt is in Kafka, so that its offset may be committed.
    * @param onSent called when the request is on its way
    * @param onUnreadable called if the attempt of a paced endpoint is left because its endpoint cannot be read
+   * @param onLeft called if it is passed on because its endpoint is not paced any more
    * @param found saves the look-up, if it is young; only for a delivery that has no attempt and no end yet
    * @throws the signal's reason when the process ends first
    */
-  async make(due: DueAttempt, flight: Flight, { onSent, onUnreadable, found: known }: MakeOptions = {}): Promise<void> {
+  async make(due: DueAttempt, flight: Flight, { found: known, ...hooks }: MakeOptions = {}): Promise<void> {
     const isYoung = known !== undefined && performance.now() - known.askedAtMs <= FOUND_MS;
     const found = isYoung ? ({ kind: 'target', target: known.target } as const) : await this.look(due);
     // The current owner of the partition makes the attempt.
     if (flight.isWithdrawn) return;
-    const hooks = { onSent, onUnreadable };
     if (this.#isMadeHere(found)) {
       await this.use.recent.once(due, (hasWaited) =>
         this.#pushWhileDue(due, hasWaited ? undefined : found.target, flight, hooks),
       );
-    } else await this.#endUnmade(due, found, onUnreadable);
+    } else await this.#endUnmade(due, found, hooks);
   }
 
   #isMadeHere(found: Found): found is FoundTargetResult {
@@ -116,14 +117,14 @@ export class AttemptMaker {
     due: DueAttempt,
     first: Target | undefined,
     flight: Flight,
-    { onSent, onUnreadable }: MakeOptions,
+    hooks: MakeOptions,
   ): Promise<MakingEnd> {
     let target = first;
-    while (target === undefined || !(await this.#push(due, target, flight, onSent))) {
+    while (target === undefined || !(await this.#push(due, target, flight, hooks.onSent))) {
       const again = await this.look(due);
       if (flight.isWithdrawn) return 'withdrawn';
       if (!this.#isMadeHere(again)) {
-        await this.#endUnmade(due, again, onUnreadable);
+        await this.#endUnmade(due, again, hooks);
         return 'left';
       }
       ({ target } = again);
@@ -132,7 +133,7 @@ export class AttemptMaker {
   }
 
   /** Does what follows from the look-up if no attempt does. */
-  async #endUnmade(due: DueAttempt, found: Found, onUnreadable?: () => void): Promise<void> {
+  async #endUnmade(due: DueAttempt, found: Found, { onUnreadable, onLeft }: MakeOptions): Promise<void> {
     switch (found.kind) {
       // Attempts to a deleted endpoint are dropped, and so are retries of a run that is over.
       case 'gone':
@@ -151,6 +152,7 @@ export class AttemptMaker {
         return;
       case 'target':
         await this.#leave(due);
+        onLeft?.();
     }
   }
 

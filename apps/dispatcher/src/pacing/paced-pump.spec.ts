@@ -51,6 +51,10 @@ let readDue: (due: DueAttempt) => DueAttempt;
 /** The endpoint that cannot be read. */
 let unreadable: EndpointId | undefined;
 let leftUnmade: number;
+/** Whether the endpoint is found without limits, and when attempts of it are passed on. */
+let isUnlimited: boolean;
+let passOn: () => Promise<void>;
+let passedOn: number[];
 /** Finds out which orders begin. */
 let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
@@ -116,6 +120,8 @@ beforeEach(() => {
   [failing, failure, failedLooks] = [undefined, STATEMENT_TIMEOUT, 0];
   [looking, mostLooking, lookTakesMs] = [0, 0, 0];
   [unreadable, leftUnmade] = [undefined, 0];
+  [isUnlimited, passedOn] = [false, []];
+  passOn = () => Promise.resolve();
   outOfOrder = undefined;
   readDue = (due) => due;
   advance = () => Promise.resolve();
@@ -178,15 +184,21 @@ beforeEach(() => {
       },
     },
     partitionOf: () => 0,
-    make: (due, flight, { onSent, onUnreadable }) => {
+    make: async (due, flight, { onSent, onUnreadable, onLeft }) => {
+      if (isUnlimited) {
+        passedOn.push(due.delivery.seq);
+        await passOn();
+        onLeft();
+        return;
+      }
       if (due.delivery.endpointId === unreadable) {
         leftUnmade++;
         onUnreadable();
-        return Promise.resolve();
+        return;
       }
       flight.posting();
       onSent();
-      return new Promise((resolve) => {
+      await new Promise<void>((resolve) => {
         const end = () => {
           flight.answered();
           waiting = waiting.filter((one) => one !== due);
@@ -453,6 +465,40 @@ describe('a paced endpoint', () => {
     expect(await roundAt(10_000)).toEqual([1]);
     await endAll();
     expect(await roundAt(10_300)).toEqual([2, 3, 4, 5, 6]);
+  });
+
+  it('that was without limits for a moment gets what was passed on meanwhile', async () => {
+    listed = [limits({ maxInFlight: 2 })];
+    isUnlimited = true;
+    await roundAt(0);
+    await settle();
+    isUnlimited = false;
+    expect(passedOn).toEqual([1, 2]);
+    // It may have been passed on since this list was asked for.
+    expect(await roundAt(500)).toEqual([3, 4]);
+    await endAll();
+    expect(await roundAt(1_000)).toEqual([1, 2]);
+  });
+
+  it('that was without limits for a moment gets what is passed on late', async () => {
+    listed = [limits({ maxInFlight: 1 })];
+    isUnlimited = true;
+    let goOn: () => void = () => undefined;
+    passOn = () => new Promise((resolve) => (goOn = resolve));
+    await roundAt(0);
+    isUnlimited = false;
+    listed = [];
+    await roundAt(1_000);
+    await endAll();
+    listed = [limits({ maxInFlight: 1 })];
+    await roundAt(2_000);
+    await endAll();
+    goOn();
+    await settle();
+    await roundAt(2_500);
+    await endAll();
+    expect(made.some(({ due }) => due.delivery.seq === 1)).toBe(false);
+    expect(await roundAt(3_500)).toEqual([1]);
   });
 
   describe('whose limits are removed', () => {

@@ -8,7 +8,7 @@ import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { DueLooks, LOOK_EVERY_MS, type FindDue, type Look, type Looked } from './due-looks.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
 import { WINDOW_AND_SLACK_MS, type PacedPartitions } from './paced-partitions.js';
-import { forgetProjected, isBegun, keyOf, keyOfDue, PacedShare } from './paced-share.js';
+import { forgetPassedOn, forgetProjected, isBegun, keyOf, keyOfDue, PacedShare } from './paced-share.js';
 import type { Slot } from './sent-window.js';
 
 /** How often attempts are begun. */
@@ -36,6 +36,8 @@ interface AttemptHooks {
   readonly onSent: () => void;
   /** The endpoint could not be read, so the attempt was not made. */
   readonly onUnreadable: () => void;
+  /** The endpoint is not paced any more, so the attempt was passed on. */
+  readonly onLeft: () => void;
 }
 
 export interface PacedPumpDependencies {
@@ -263,12 +265,12 @@ export class PacedPump {
         share?.taken.set(keyOf({ deliveryId, run: 0, attempts }), share.looks);
     }
     for (const [id, limits] of paced) {
-      const share = this.#shares.get(id);
-      if (share === undefined) {
-        this.#shares.set(id, new PacedShare(limits, this.use.partitionOf(id), this.use.nowMs));
-      } else share.limits = limits;
-      // What was passed on while it was not paced waits here again.
-      if (this.#former.delete(id)) share?.taken.clear();
+      const share = this.#shares.get(id) ?? new PacedShare(limits, this.use.partitionOf(id), this.use.nowMs);
+      this.#shares.set(id, share);
+      share.limits = limits;
+      // What was passed on while it was not paced waits here again, also if no list has shown that it was not.
+      if (this.#former.delete(id)) share.taken.clear();
+      forgetPassedOn(share, nowMs);
     }
     for (const [id, share] of this.#shares) {
       if (paced.has(id) || this.#former.has(id)) continue;
@@ -423,6 +425,7 @@ export class PacedPump {
     const key = keyOfDue(due);
     const { flight, slot } = this.#aFlight(share, generation);
     share.taken.set(key, 'in flight');
+    share.passedOn.delete(key);
     let unreadableAtMs: number | null = null;
     const hooks = {
       onSent: () => {
@@ -430,6 +433,9 @@ export class PacedPump {
       },
       onUnreadable: () => {
         unreadableAtMs = this.use.nowMs();
+      },
+      onLeft: () => {
+        share.passedOn.set(key, this.use.nowMs());
       },
     };
     const made = this.use

@@ -19,6 +19,11 @@ export class PacedShare {
   readonly window: SentWindow;
   /** Attempts that were begun and may still look due, each with the look after which it ended. */
   readonly taken = new Map<string, number | 'in flight'>();
+  /**
+   * When those of them were passed on that found the endpoint without limits. If it has limits again by then, others leave
+   * them to it.
+   */
+  readonly passedOn = new Map<string, number>();
   /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
   readonly inOrder = new Set<string>();
   inFlight = 0;
@@ -130,6 +135,16 @@ export function isBegun(share: PacedShare, key: string): boolean {
 export function forgetProjected(share: PacedShare, due: readonly OverdueAttempt[], look: number): void {
   const stillDue = new Set(due.map(keyOf));
   for (const [key, ended] of share.taken) {
-    if (ended !== 'in flight' && ended < look && !stillDue.has(key)) share.taken.delete(key);
+    if (ended !== 'in flight' && ended < look && !stillDue.has(key)) forget(share, key);
   }
+}
+
+/** Forgets the attempts that were passed on before that moment, of an endpoint that had limits then: they wait for it. */
+export function forgetPassedOn(share: PacedShare, beforeMs: number): void {
+  for (const [key, atMs] of share.passedOn) if (atMs < beforeMs) forget(share, key);
+}
+
+function forget(share: PacedShare, key: string): void {
+  share.taken.delete(key);
+  share.passedOn.delete(key);
 }
