@@ -108,7 +108,7 @@ const CEILINGS = {
     'projector: requests': 14,
     'alerting: requests': 10,
     'kafkajs: bytes in new buffers': 280_000,
-    'all: bytes copied': 75_000,
+    'all: bytes copied': 110_000,
     'all: bytes in new buffers': 300_000,
   },
 } satisfies Record<string, Costs>;
