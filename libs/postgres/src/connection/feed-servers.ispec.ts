@@ -227,6 +227,10 @@ describe('a database that takes no writes', () => {
       expect(new Map([...begun].map(([partition, { next }]) => [partition, next]))).toEqual(
         new Map([...before, [2 * DATABASES, 0]]),
       );
+      // What is to be written to it waits, as for one that is away.
+      const partition = DATABASES + 1;
+      const stretch = { projection: 'feed', topic: 'log', partition, firstOffset: 0, nextOffset: 1 } as const;
+      await expect(new FeedProjection(one).apply(stretch, [])).rejects.toThrow(FeedServerAwayError);
     } finally {
       await one.close();
       await second.query(`alter database "${database}" reset default_transaction_read_only`);

@@ -3,6 +3,7 @@ import { errorCode } from '#libs/domain';
 /** The SQLSTATEs that Gapless looks for, by the names that Postgres gives them. */
 export const SQL_STATES = {
   checkViolation: '23514',
+  readOnlySqlTransaction: '25006',
   serializationFailure: '40001',
   deadlockDetected: '40P01',
   insufficientPrivilege: '42501',
