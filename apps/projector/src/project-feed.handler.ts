@@ -1,6 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { Ctx, Payload } from '@nestjs/microservices';
-import { begunPositions, FeedProjection, FeedServerAwayError, Store } from '#libs/postgres';
+import { begunPositions, FeedProjection, FeedServerAwayError, isReadOnly, Store } from '#libs/postgres';
 import {
   Appender,
   deadLetterRecord,
@@ -32,7 +32,7 @@ export class ProjectFeedHandler {
   readonly #unchecked = new Set<number>();
 
   constructor(
-    store: Store,
+    private readonly store: Store,
     positions: PositionSources,
     tail: TailCheck,
     private readonly appender: Appender,
@@ -73,7 +73,7 @@ export class ProjectFeedHandler {
     try {
       return await this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, events));
     } catch (error) {
-      if (!(error instanceof FeedServerAwayError)) throw error;
+      if (!(error instanceof FeedServerAwayError) && !this.#takesNoWrites(batch, error)) throw error;
       return this.#later(batch, context);
     }
   }
@@ -87,6 +87,11 @@ export class ProjectFeedHandler {
       foreign.map((record) => deadLetterRecord(topics.deadLetter, record, 'not_a_log_record', detail)),
     );
     logger.warn({ partition, from: foreign[0]?.offset, records: foreign.length }, 'projector.foreign_records');
+  }
+
+  /** Whether another database than the main one takes no writes. Its feed is still read, so this process is ready. */
+  #takesNoWrites({ partition }: RecordBatch, error: unknown): boolean {
+    return isReadOnly(error) && !this.store.feed.isAt(this.store, partition);
   }
 
   /** Waits for the database. The partition is compared with its position there before it goes on. */

@@ -8,10 +8,7 @@ import {
   type Sifted,
   type WidgetId,
 } from '#libs/domain';
-import { databaseName } from '#libs/runtime';
 import type { SequenceCheck, SequenceFindings } from '#libs/telemetry';
-import { FeedServerAwayError } from '../connection/postgres-away.js';
-import { SQL_STATES, sqlStateOf } from '../connection/sql-states.js';
 import { DayPartitions } from './days/day-partitions.js';
 import {
   applied,
@@ -109,16 +106,6 @@ export class FeedProjection implements SequenceCheck {
   async apply(stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
     await this.store.feed.settled();
     const store = this.store.feed.ofPartition(stretch.partition);
-    try {
-      return await this.#apply(store, stretch, events);
-    } catch (error) {
-      // Its feed is still read. The others do not wait for it, and the process is ready.
-      if (store === this.store || sqlStateOf(error) !== SQL_STATES.readOnlySqlTransaction) throw error;
-      throw new FeedServerAwayError(databaseName(store.databaseUrl), 'it takes no writes');
-    }
-  }
-
-  async #apply(store: Store, stretch: Stretch, events: readonly FeedEvent[]): Promise<Projected> {
     const { days, offsets } = this.#knownOf(store);
     for (;;) {
       const place = await offsets.place(stretch);
