@@ -228,14 +228,9 @@ describe('a database that takes no writes', () => {
         new Map([...before, [2 * DATABASES, 0]]),
       );
       // A projector waits for it, as for one that is away.
-      const stretch = {
-        projection: 'feed',
-        topic: 'log',
-        partition: DATABASES + 1,
-        firstOffset: 0,
-        nextOffset: 1,
-      } as const;
-      await expect(new FeedProjection(one).apply(stretch, [])).rejects.toMatchObject({ code: '25006' });
+      const at = { partition: DATABASES + 1, firstOffset: 0, nextOffset: 1 };
+      const applied = new FeedProjection(one).apply({ projection: 'feed', topic: 'log', ...at }, []);
+      await expect(applied).rejects.toMatchObject({ code: '25006' });
     } finally {
       await one.close();
       await second.query(`alter database "${database}" reset default_transaction_read_only`);
