@@ -65,11 +65,16 @@ export async function fetchKafkaJars(root) {
  */
 async function fetchInto(draft, root) {
   const goal = ['-B', '-q', '-f', join(root, POM), 'dependency:copy-dependencies'];
+  const advice = [
+    'Check that Maven Central, or the mirror in ~/.m2/settings.xml, can be reached, then run the command again.',
+    ...(process.env.HTTPS_PROXY || process.env.https_proxy
+      ? ['Maven does not read HTTPS_PROXY: name the proxy in <proxies> of ~/.m2/settings.xml.']
+      : []),
+  ];
   await runTool(mavenCommand(), [...goal, '-DincludeScope=runtime', `-DoutputDirectory=${draft}`], {
     cwd: root,
     env: javaEnvironment(),
-    advice:
-      'Check that Maven Central, or the mirror in ~/.m2/settings.xml, can be reached, then run the command again.',
+    advice: advice.join('\n'),
   });
   copyFileSync(join(root, POM), join(draft, 'pom.xml'));
 }

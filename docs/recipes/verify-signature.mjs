@@ -4,7 +4,7 @@
 //   if (problem !== null) return response.writeHead(401).end();
 //
 // `body` is the raw body as a Buffer, before anything has parsed it: in Express it comes from
-// express.raw({ type: 'application/json' }).
+// express.raw({ type: 'application/json', limit: '1mb' }). By default, it refuses more than 100 KiB.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const TOLERANCE_SECONDS = 300;

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { stopSignal } from '#libs/runtime';
 import { machine, reportTable } from './figures/report.js';
 import { compare, comparisonTable, WANTED } from './figures/wanted.js';
 import { Profiling } from './flame/profiling.js';
@@ -83,15 +84,9 @@ function print(progress: string): void {
 }
 
 async function runAll(names: readonly string[], flags: Flags): Promise<void> {
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      interrupted.abort(new Error('interrupted; everything is being removed'));
-    });
-  }
   const plan = planOf(names, flags.repeat);
   const profiling = new Profiling({ profileDir: flags.cpuProf, flameDir: flags.flame });
-  const session = new Session({ signal: interrupted.signal, profiling });
+  const session = new Session({ signal: stopSignal(), profiling });
   try {
     const reports = await runScenarios(plan, session, print, (report) => {
       if (flags.json !== true) process.stdout.write(`${reportTable(report)}\n`);

@@ -118,6 +118,44 @@ describe('the form of an endpoint', () => {
   });
 });
 
+describe('the headers and the certificate of an endpoint', () => {
+  it('are not dropped: a line without a value is refused, and a new certificate is not removed', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await visitor.open('/endpoints/new');
+    await page.getByLabel('URL').fill((await desk.suite.aReceiver()).url);
+    await visitor.button('Choose all').click();
+    await page.getByText('Delivery', { exact: true }).click();
+    const headers = page.getByLabel('Additional headers');
+    await headers.fill('X-Tenant acme');
+    await visitor.button('Create endpoint').click();
+    await visitor.see('Write each line as “Name: value”.');
+    await eventually(async () => {
+      expect(await focused(page)).toBe('Additional headers');
+    });
+    await headers.fill('X-Tenant: acme');
+    await visitor.button('Create endpoint').click();
+    await page.getByTestId('secret').waitFor();
+    const [endpoint] = await operator.endpoints();
+    expect(endpoint).toMatchObject({ header_names: ['X-Tenant'] });
+
+    // Only https endpoints have a certificate, and the receivers of these tests have none.
+    const client_certificate = { subject: 'CN=a', fingerprint: 'AB', expires_at: '2099-01-02T03:04:05.000Z' };
+    await page.route(`**/webhooks/${endpoint!.id}`, async (route) => {
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: object };
+      await route.fulfill({ response, json: { data: { ...data, client_certificate } } });
+    });
+    await visitor.open(`/endpoints/${endpoint!.id}/edit`);
+    const removes = page.getByRole('checkbox', { name: 'Present no client certificate any more' });
+    await removes.check();
+    await page.getByLabel('Client certificate', { exact: true }).fill('-----BEGIN CERTIFICATE-----');
+    expect([await removes.isChecked(), await removes.isDisabled()]).toEqual([false, true]);
+    await page.getByLabel('Client certificate', { exact: true }).fill('');
+    expect(await removes.isChecked()).toBe(true);
+  });
+});
+
 describe('the form of an endpoint that exists', () => {
   it('saves what was changed in it, and leaves the changes of others', async () => {
     const { visitor, operator } = await desk.aDesk();

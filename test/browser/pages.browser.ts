@@ -137,6 +137,37 @@ describe('the alerts', () => {
   });
 });
 
+describe('a text that a visitor chose', () => {
+  it('stays in its place in the history of alerts', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const data = conversationData('cnv_1', { subject: 'Subject \u202eturned' });
+    const occurred_at = new Date(Date.now() - 90_000).toISOString();
+    await operator.emit({ event: 'conversation.handed_off', occurred_at, data });
+    await visitor.open('/alerts');
+    const cell = visitor.page.getByRole('row').filter({ hasText: 'First alert' }).getByRole('cell').nth(1);
+    const [subject, name] = await Promise.all([
+      cell.getByRole('link').boundingBox(),
+      cell.getByText('Jonas Weber').last().boundingBox(),
+    ]);
+    expect(name!.x).toBeGreaterThanOrEqual(subject!.x + subject!.width);
+  });
+});
+
+describe('a time', () => {
+  it('has its date once it is not of today any more, although nothing else has changed', async () => {
+    const { visitor, operator } = await desk.aDesk({ timeZone: 'Europe/Berlin' });
+    const { page } = visitor;
+    await operator.emit({ ...TICKET, occurred_at: '2026-03-04T21:00:00.000Z' });
+    await page.clock.install({ time: '2026-03-04T22:59:50.000Z' });
+    await visitor.open('/events');
+    const time = page.getByRole('list', { name: 'Events, newest first' }).locator('time');
+    await time.waitFor();
+    expect(await time.textContent()).not.toContain('Mar');
+    await page.clock.runFor(20_000);
+    await time.filter({ hasText: 'Mar 4' }).waitFor();
+  });
+});
+
 describe('addresses', () => {
   it('that lead nowhere show the navigation, and `next` counts for those who are signed in', async () => {
     const { visitor } = await desk.aDesk();

@@ -229,6 +229,9 @@ describe('a recovery', () => {
       ++looks > 3 ? route.continue() : route.fulfill({ status: 404, json: {} }),
     );
     await visitor.button('Enable and recover …').click();
+    await visitor.see(
+      'If it fails, nothing is recovered, and the endpoint is paused again. It gets new events until then.',
+    );
     await visitor.button('Enable and recover 2').click();
     await visitor.see('The test failed, so nothing was recovered');
     await visitor.see('The endpoint is not active, and gets nothing.');
@@ -379,10 +382,23 @@ describe('a recovery', () => {
     await eventually(async () => {
       expect(await page.getByTestId('count-failed').textContent()).toBe('0');
     });
-    await page.getByLabel('Until (optional)').fill('');
+    await page.getByLabel(/^Until \(/).fill('');
     await visitor.button('Recover 2').click();
     await visitor.see('2 of 2 scheduled, none waiting.');
     await page.getByText('Recovery ended').waitFor();
+  });
+
+  it('names the zone of the times that are chosen, in summer as in winter', async () => {
+    const { visitor, operator } = await desk.aDesk({ timeZone: 'Europe/Berlin' });
+    const { page } = visitor;
+    const { id } = await operator.register({ url: (await desk.suite.aReceiver()).url, events: ['ticket.created'] });
+    await visitor.open(`/endpoints/${id}`);
+    await visitor.choose('Recover deliveries …');
+    await page.getByRole('radio', { name: 'Between two times' }).check();
+    await page.getByLabel(/^From \(/).fill('2026-01-15T12:00');
+    await page.getByLabel('Until (optional)').fill('2026-07-15T12:00');
+    expect(await page.getByLabel('From (GMT+1)').inputValue()).toBe('2026-01-15T12:00');
+    expect(await page.getByLabel('Until (GMT+2)').inputValue()).toBe('2026-07-15T12:00');
   });
 });
 

@@ -67,6 +67,11 @@ describe('the commands of docs/containers.md and of the compose files', () => {
     expect(commands.length).toBeGreaterThan(3);
     for (const block of commands) expect(block).toMatch(/COMPOSE_FILE=\S+ COMPOSE_PROJECT_NAME=\S+[^]*docker compose /);
   });
+
+  it('keep the credentials apart from those of npm start', () => {
+    const files = [...page.matchAll(/\.data\S*credentials\.json/g)].map(([file]) => file);
+    expect(new Set(files)).toEqual(new Set(['.data/compose/credentials.json']));
+  });
 });
 
 it.each([...FILES, 'docs/containers.md'])('%s names the Kafka of docker/kafka/pom.xml', (file) => {

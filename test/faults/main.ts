@@ -1,8 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { stopLeftovers } from '#libs/embedded-stack';
 import { ROOT } from '../support/root.js';
 import type { Fault } from './fault.js';
 import { alertingKills } from './kinds/alerting-kills.js';
@@ -33,7 +31,7 @@ import { stageKills } from './kinds/stage-kills.js';
 import { zombieSequencer } from './kinds/zombie-sequencer.js';
 import { problemLines, reportTable, type Row } from './report.js';
 import { runFault } from './run-fault.js';
-import { unmountVolumes } from './small-volume.js';
+import { endOfRun, removeFinishedRuns } from './runs.js';
 
 const FAULTS: readonly Fault[] = [
   stageKills,
@@ -86,39 +84,15 @@ function parseSeed(text: string): number {
   return Number(text);
 }
 
-/** A run that was killed could not tidy up. */
-async function removeFinishedRuns(): Promise<void> {
-  for (const run of existsSync(RUNS) ? readdirSync(RUNS) : []) {
-    const dataDir = join(RUNS, run);
-    if (!(await stopLeftovers(dataDir))) continue;
-    unmountVolumes(dataDir);
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-/** Aborted by Ctrl-C, by SIGTERM, and when the run has taken too long. */
-function endOfRun(): AbortSignal {
-  const ending = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      ending.abort(new Error('interrupted'));
-    });
-  }
-  setTimeout(() => {
-    ending.abort(new Error(`the run took longer than ${RUN_LIMIT_MS / 60_000} minutes`));
-  }, RUN_LIMIT_MS).unref();
-  return ending.signal;
-}
-
 async function runAll(names: readonly string[], { seed }: Flags): Promise<void> {
   // Every process that is started listens to the end of this one, every request to the end of its load.
   setMaxListeners(0);
   process.setMaxListeners(0);
   const faults = names.length === 0 ? FAULTS : names.map(faultNamed);
-  const signal = endOfRun();
+  const signal = endOfRun(RUN_LIMIT_MS);
   const began = performance.now();
   const rows: Row[] = [];
-  await removeFinishedRuns();
+  await removeFinishedRuns(RUNS);
   for (const { name: fault } of faults) {
     if (signal.aborted) break;
     const outcome = await runFault(faultNamed(fault), {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { stopSignal } from '#libs/runtime';
 import { Histogram } from '../bench/figures/histogram.js';
 import { textTable } from '../bench/figures/text-table.js';
 import { GaplessProcess } from '../bench/system/gapless-process.js';
@@ -93,18 +94,13 @@ const nobody = (forMs: number): Attack => ({
 
 async function run(names: readonly string[]): Promise<void> {
   const attacks = names.length === 0 ? ATTACKS : names.map(attackNamed);
-  const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      ending.abort(new Error('interrupted'));
-    });
-  }
+  const signal = stopSignal();
   const began = performance.now();
   const tell = (text: string) => {
     process.stderr.write(`${String(Math.round((performance.now() - began) / 1_000)).padStart(4)} s  ${text}\n`);
   };
   tell('starting Gapless');
-  const gapless = await GaplessProcess.start({ environment: DEFAULT_LIMITS }, ending.signal);
+  const gapless = await GaplessProcess.start({ environment: DEFAULT_LIMITS }, signal);
   const outcomes: Outcome[] = [];
   try {
     const { base_url: baseUrl, database_url: databaseUrl } = gapless.credentials;
@@ -112,7 +108,7 @@ async function run(names: readonly string[]): Promise<void> {
     const neighbour = await Neighbour.movesIn({ baseUrl, apiKey: org?.apiKey ?? '' });
     await runAttack(nobody(WARM_UP_MS), gapless, neighbour);
     for (const attack of [nobody(ALONE_MS), ...attacks]) {
-      ending.signal.throwIfAborted();
+      signal.throwIfAborted();
       tell(`${attack.name}: ${attack.description}`);
       outcomes.push(await runAttack(attack, gapless, neighbour));
     }

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { startEmbeddedStack } from '#libs/embedded-stack';
+import { stopSignal } from '#libs/runtime';
 import { ROOT } from '../support/root.js';
 import type { Mutation } from './mutation.js';
 import { MUTATIONS } from './mutations.js';
@@ -69,13 +70,7 @@ function table(rows: readonly Row[]): string {
 
 async function runAll(names: readonly string[]): Promise<void> {
   const mutations = names.length === 0 ? MUTATIONS : names.map(mutationNamed);
-  const interrupted = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      interrupted.abort(new Error('interrupted'));
-    });
-  }
-  const { signal } = interrupted;
+  const signal = stopSignal();
   const tree = TreeCopy.make(ROOT, join(RUN, 'tree'));
   const needsServers = mutations.some(({ caughtBy }) => caughtBy.project === 'integration');
   const servers = needsServers ? await startServers(signal) : undefined;

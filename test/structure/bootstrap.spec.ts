@@ -39,12 +39,12 @@ function program(name: string, script: string): void {
 }
 
 /** Runs code that has these functions of a script, and `root`. */
-function run(script: string, functions: string, code: string): ChildProcess {
+function run(script: string, functions: string, code: string, environment: NodeJS.ProcessEnv = {}): ChildProcess {
   const source = `
     import { ${functions} } from ${JSON.stringify(join(ROOT, 'scripts', script))};
     const root = ${JSON.stringify(root)};
     ${code}`;
-  const env = { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}`, JAVA_HOME: root };
+  const env = { PATH: `${join(root, 'bin')}:${process.env['PATH'] ?? ''}`, JAVA_HOME: root, ...environment };
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,6 +89,22 @@ describe('the archive of the classes of Kafka', () => {
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('Kafka will start more slowly');
     expect(readdirSync(join(root, '.cache'))).toEqual([]);
+  });
+});
+
+describe('Maven that cannot fetch Kafka', () => {
+  it.each([
+    ['HTTPS_PROXY', { HTTPS_PROXY: 'http://proxy:3128' }, true],
+    ['https_proxy', { https_proxy: 'http://proxy:3128' }, true],
+    ['no proxy', {}, false],
+  ])('says where to name a proxy, with %s', async (_, environment, isNamed) => {
+    mkdirSync(join(root, 'docker/kafka'), { recursive: true });
+    writeFileSync(join(root, 'docker/kafka/pom.xml'), '<project/>');
+    program('mvn', 'case "$*" in --version) exit 0; esac\nexit 1');
+    const { code, stderr } = await outputOf(
+      run('kafka-jars.mjs', 'fetchKafkaJars', 'await fetchKafkaJars(root);', environment),
+    );
+    expect([code, stderr.includes('<proxies> of ~/.m2/settings.xml')]).toEqual([1, isNamed]);
   });
 });
 

@@ -3,15 +3,17 @@ import { answeringFor, NODE, originOf, ownerOf, type CodePlace } from '../bench/
 import type { Costs } from './counted-costs.js';
 import { ROOT } from './root.js';
 
-/** Owns what a test itself does: its client, its receiver, what it counts with. */
+/** Owns what a test and its runner do: its client, its receiver, what it counts with. */
 export const THE_TEST = 'the test';
 const TEST_FOLDER = join(ROOT, 'test');
+/** Jest follows each promise. Gapless follows none. */
+const JEST_HOOKS = 'node:internal/async_hooks';
 /** The packages that make up the Postgres client are taken as one. */
 const OF_PG = /^(pg|postgres)-/;
 
 /** Who answers for what a function uses, in a process that runs a test beside Gapless; see `answeringFor`. */
 export function ownerBesideTest(place: CodePlace, caller: string): string {
-  if (place.url.replace('file://', '').startsWith(`${TEST_FOLDER}/`)) return THE_TEST;
+  if (place.url.replace('file://', '').startsWith(`${TEST_FOLDER}/`) || place.url === JEST_HOOKS) return THE_TEST;
   const owner = answeringFor({ origin: originOf(place), owner: ownerOf(place) }, caller);
   return OF_PG.test(owner) ? 'pg' : owner;
 }

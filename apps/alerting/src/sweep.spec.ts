@@ -27,10 +27,9 @@ function aSweepWithoutEnd(published: (before: StaffAlertBounds) => void): Sweep 
           { length: limit },
           (_, nth) => foldConversation(undefined, handedOff({ conversation: nth, seq: nth }), null).waiting!,
         );
-        const [{ orgId }] = waiting as [(typeof waiting)[number]];
         const queue = { depth: limit, waiting };
         return Promise.resolve({
-          queues: [{ orgId, partition: 0, queue, settings: DEFAULT_LIVE_CHAT_SETTINGS }],
+          queues: [{ partition: 0, queue, settings: DEFAULT_LIVE_CHAT_SETTINGS }],
           full: [0],
         });
       },

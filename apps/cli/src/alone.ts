@@ -14,6 +14,10 @@ export async function alone<T>(store: Store, act: (lost: AbortSignal) => Promise
     await refuseIfMoved(store);
     return { result: await act(lost) };
   });
-  if (done === null) throw new CliError('Another move, rebuild or repair is under way. Wait until it has ended.');
+  if (done === null) {
+    throw new CliError(
+      'Another move, rebuild or repair is under way. Wait until it has ended. If its machine was lost, that takes a minute.',
+    );
+  }
   return done.result;
 }

@@ -11,14 +11,9 @@ import {
   type EmbeddedPostgres,
 } from '#libs/embedded-stack';
 import { Store } from '#libs/postgres';
-import {
-  embeddedEnvironment,
-  fitOwnTopics,
-  STAGE_NODE_OPTIONS,
-  writeCredentials,
-  type Credentials,
-} from '#libs/local-installation';
+import { fitOwnTopics, STAGE_NODE_OPTIONS, writeCredentials, type Credentials } from '#libs/local-installation';
 import { createLogger, STAGE_NAMES, untilItWorks, type Environment, type StageName } from '#libs/runtime';
+import { stageEnvironment } from './stage-environment.js';
 import { findPorts } from './stage-ports.js';
 import { StageSet } from './stage-set.js';
 import type { StatusRow } from './status-table.js';
@@ -34,7 +29,7 @@ const END_WITH_SUPERVISOR = pathToFileURL(join(import.meta.dirname, 'end-with-su
 export interface ClusterOptions {
   /** The folder of the servers' data, the logs and `credentials.json`. */
   readonly dataDir: string;
-  /** The settings of the stages, without servers, addresses and ports. */
+  /** The settings of the stages. Those of servers, the address and the port are replaced. */
   readonly environment: Environment;
   /** The port of the first api; 0 takes free ports for all processes. */
   readonly basePort: number;
@@ -62,27 +57,29 @@ export class Cluster {
 
   /**
    * Starts everything and waits until all of it is ready. If this throws, nothing is left running.
-   * @throws DataDirInUseError, the error of a server, or the signal's reason
+   * @throws DataDirInUseError, the error of a server, the reason why Postgres ended, or the signal's reason
    */
   static async start(options: ClusterOptions): Promise<Cluster> {
-    const { signal, print } = options;
-    // Many parts listen to the signal.
-    setMaxListeners(0, signal);
+    const { print } = options;
+    // Many parts listen to the signals.
+    setMaxListeners(0, options.signal);
     const dataDir = resolve(options.dataDir);
     const logsDir = join(dataDir, 'logs');
     const { kafka, postgres } = await startServers({ ...options, dataDir });
+    const lost = new AbortController();
+    // Without Postgres, the start would never end.
+    void postgres.died.then((reason) => {
+      lost.abort(reason);
+    });
+    const signal = AbortSignal.any([options.signal, lost.signal]);
+    setMaxListeners(0, signal);
     const sets: StageSet[] = [];
     try {
       // Removes the logs of the last run. The servers run, so no other cluster writes into them.
       rmSync(logsDir, { recursive: true, force: true });
       mkdirSync(logsDir, { recursive: true });
-      const environment: Environment = {
-        ...(await embeddedEnvironment(options.environment, dataDir)),
-        KAFKA_BROKERS: kafka.brokers,
-        DATABASE_URL: postgres.url,
-        HOST: '127.0.0.1',
-        MIGRATE_AT_START: 'false',
-      };
+      const own = { brokers: kafka.brokers, databaseUrl: postgres.url };
+      const environment = await stageEnvironment(options.environment, dataDir, own);
       const taken = new Set<number>();
       for (let set = 1; set <= SETS; set++) {
         const ports = await findPorts(options.basePort, set, taken);
@@ -100,7 +97,7 @@ export class Cluster {
       return new Cluster(kafka, postgres, sets, credentials);
     } catch (error) {
       await endAll(sets, kafka, postgres);
-      throw error;
+      throw lost.signal.aborted ? lost.signal.reason : error;
     }
   }
 

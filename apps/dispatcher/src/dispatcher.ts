@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { ENDPOINT_SHARE, ORG_SHARE, type Destination, type DueAttempt, type EndpointId } from '#libs/domain';
+import {
+  ENDPOINT_SHARE,
+  ORG_SHARE,
+  type DeliveryRef,
+  type Destination,
+  type DueAttempt,
+  type EndpointId,
+} from '#libs/domain';
 import { EndpointDirectory, OrderedDeliveries, OverdueDeliveries, PacedEndpoints, PacedOwners } from '#libs/postgres';
 import {
   Appender,
@@ -143,7 +150,7 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     const slowMaker = aMaker(slowOutcomes, 'slow_lane');
     const pacedMaker = aMaker(slowOutcomes, 'pace');
     this.#diverted = appenders.open({ gatherMs: DIVERT_GATHER_MS });
-    this.#pending = new PendingFacts((dues) => this.#append(dues.map((due) => this.#scheduled(due))));
+    this.#pending = new PendingFacts((deliveries) => this.#append(deliveries.map((one) => this.#scheduled(one))));
     const dependencies = { appender, sessions, topics, logger, signal };
     const nowMs = () => this.#clock.nowMs();
     const firstLane = new Lane(MAIN_LANE, nowMs, () => this.first.mayBegin);
@@ -252,9 +259,12 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
    */
   async putAside(dues: readonly AsideAttempt[], turn?: string): Promise<void> {
     const moved = dues.filter(({ isPaced }) => !isPaced).map(({ due }) => due);
-    await this.#append([...dues.map(({ due }) => this.#scheduled(due)), ...moved.map((due) => this.#moved(due))], {
-      turn,
-    });
+    await this.#append(
+      [...dues.map(({ due }) => this.#scheduled(due.delivery)), ...moved.map((due) => this.#moved(due))],
+      {
+        turn,
+      },
+    );
     this.kit.metrics.add('gapless_attempts_diverted_total', {}, moved.length);
   }
 
@@ -280,13 +290,13 @@ export class Dispatcher implements OnApplicationBootstrap, BeforeApplicationShut
     await this.destination.close();
   }
 
-  #scheduled({ delivery }: DueAttempt): NewRecord {
+  #scheduled(delivery: DeliveryRef): NewRecord {
     return factRecord(this.kit.topics.deliveries, { type: 'scheduled', delivery });
   }
 
   /** @param isNew whether the delivery is not shown as pending yet */
   async #divert(due: DueAttempt, isNew: boolean): Promise<void> {
-    const records = [...(isNew ? [this.#scheduled(due)] : []), this.#moved(due)];
+    const records = [...(isNew ? [this.#scheduled(due.delivery)] : []), this.#moved(due)];
     await this.#append(records, { appender: this.#diverted });
     this.kit.metrics.add('gapless_attempts_diverted_total', {});
   }

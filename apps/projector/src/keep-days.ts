@@ -16,7 +16,7 @@ const PRUNE_FOR_MS = 60_000;
  */
 @Injectable()
 export class KeepDays extends RegularWork {
-  readonly #others = new Map<Store, DayPartitions>();
+  readonly #others = new WeakMap<Store, DayPartitions>();
 
   constructor(
     private readonly store: Store,

@@ -14,22 +14,24 @@ import {
   unreadableBatchRecord,
   type BatchContext,
   type Handled,
-  type NewRecord,
   type RecordBatch,
+  type StoredRecord,
 } from '#libs/kafka-log';
 import { ProjectionPlace, StageKit } from '#libs/platform';
+import { DeadLetters } from './dead-letters.js';
 
 /** Folds the delivery facts into the delivery log and the endpoints' health. */
 @Controller()
 export class ProjectDeliveriesHandler {
   readonly #projection: DeliveryProjection;
   readonly #place: ProjectionPlace;
+  readonly #deadLetters: DeadLetters;
 
   constructor(
     store: Store,
     positions: PositionSources,
     connection: KafkaConnection,
-    private readonly appender: Appender,
+    appender: Appender,
     private readonly kit: StageKit,
   ) {
     const { topics, config, clock } = kit;
@@ -38,6 +40,7 @@ export class ProjectDeliveriesHandler {
     const logEndsOf = (orgIds: readonly OrgId[]) => logEnds.of(orgIds);
     this.#projection = new DeliveryProjection(store, config.autoDisableAfter, 'report', logEndsOf, clock);
     this.#place = new ProjectionPlace('deliveries', kit);
+    this.#deadLetters = new DeadLetters(appender);
     positions.provide('projector-deliveries', (topic, partitions) =>
       begunPositions(store, 'deliveries', topic, partitions, parseAnchor),
     );
@@ -52,22 +55,21 @@ export class ProjectDeliveriesHandler {
   })
   async handle(@Payload() batch: RecordBatch, @Ctx() context: BatchContext): Promise<Handled> {
     const facts: FactAtOffset[] = [];
-    const unreadable: NewRecord[] = [];
-    const { deadLetter } = this.kit.topics;
+    const others: StoredRecord[] = [];
     for (const record of batch.records) {
       const fact = record.unreadable === undefined ? decodeFact(record.value) : undefined;
-      if (fact !== undefined) facts.push({ offset: record.offset, fact });
-      else if (record.unreadable !== undefined)
-        unreadable.push(unreadableBatchRecord(deadLetter, record, record.unreadable));
-      else unreadable.push(deadLetterRecord(deadLetter, record, 'malformed_request', 'not a delivery fact'));
+      if (fact === undefined) others.push(record);
+      else facts.push({ offset: record.offset, fact });
     }
-    await this.appender.append(unreadable);
-    if (unreadable.length > 0) {
-      const { partition } = batch;
-      this.kit.logger.warn(
-        { partition, from: batch.records[0]?.offset, records: unreadable.length },
-        'projector.dead_letters',
-      );
+    const { partition } = batch;
+    const { deadLetter } = this.kit.topics;
+    const written = await this.#deadLetters.write({ partition, generation: context.generation }, others, (record) =>
+      record.unreadable === undefined
+        ? deadLetterRecord(deadLetter, record, 'malformed_request', 'not a delivery fact')
+        : unreadableBatchRecord(deadLetter, record, record.unreadable),
+    );
+    if (written.length > 0) {
+      this.kit.logger.warn({ partition, from: written[0]?.offset, records: written.length }, 'projector.dead_letters');
     }
     return this.#place.project(batch, context, (stretch) => this.#projection.apply(stretch, facts));
   }

@@ -1,4 +1,4 @@
-import { EventStream, type EventSource, type Feed, type GaplessEvent, type Push } from '#libs/consumer';
+import { EventStream, isExample, type EventSource, type Feed, type GaplessEvent, type Push } from '#libs/consumer';
 import { messageOf } from '#libs/domain';
 import { ConsumerError } from './consumer-error.js';
 import type { ConsumerState } from './consumer-state.js';
@@ -80,8 +80,8 @@ export class Consumption<Transaction> {
   async #handle(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void> {
     const { state, printer, status } = this.#options;
     const push = this.#pushes.get(event.id);
-    // A test is pushed without a subscription. The feed also has the tests of other endpoints.
-    if (push !== undefined || this.#events.has(event.event)) {
+    // Tests and examples are pushed without a subscription. The feed also has those of other endpoints.
+    if (push !== undefined || (this.#events.has(event.event) && !isExample(event))) {
       await state.record(event, source, transaction);
       printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });
     }

@@ -1,4 +1,4 @@
-import type { GaplessEvent } from '#libs/consumer';
+import { isExample, type GaplessEvent } from '#libs/consumer';
 import { alertText, Alerts } from './alerts.js';
 import { eventText, type Arrival } from './event-text.js';
 
@@ -10,7 +10,7 @@ export class EventPrinter {
 
   handled(event: GaplessEvent, arrival: Arrival): void {
     this.print(eventText(event, arrival));
-    const change = this.#alerts.follow(event);
+    const change = isExample(event) ? undefined : this.#alerts.follow(event);
     if (change !== undefined) this.print(alertText(change, this.#alerts.count));
   }
 }

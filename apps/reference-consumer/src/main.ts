@@ -1,3 +1,4 @@
+import axios from 'axios';
 import { ApiError, FeedClient, type GaplessEvent, type Push } from '#libs/consumer';
 import { stopSignal, untilAborted } from '#libs/runtime';
 import { ConsumerError } from './consumer-error.js';
@@ -60,7 +61,8 @@ async function consumeStream<Transaction>(
   interrupted: AbortSignal,
 ): Promise<void> {
   const { base_url: baseUrl, api_key: apiKey, org_id: orgId } = credentials;
-  const feed = new FeedClient({ baseUrl, apiKey });
+  // Gapless is on this machine, so proxies of the environment do not apply.
+  const feed = new FeedClient({ baseUrl, apiKey, http: axios.create({ proxy: false }) });
   await checkFeed(feed, baseUrl);
   let ready: (position: number) => void = () => undefined;
   const readiness = new Promise<number>((resolve) => {

@@ -81,6 +81,7 @@ function aContinuity(of = topics): CheckedContinuity {
       if (projected === null) throw new Error('Postgres is away');
       return Promise.resolve(new Map<number, Position>([[0, { next: projected, anchor: null }]]));
     },
+    byDatabase: (partitions) => [partitions],
   });
 }
 
@@ -92,7 +93,7 @@ describe('a log partition that Postgres has read further than it goes', () => {
     projected = RECORDS;
     expect(await continuity.check([RESTORED])).toEqual(new Map());
     projected = RECORDS + 1;
-    continuity.left(0);
+    continuity.keeps([1]);
     expect((await continuity.check([RESTORED])).get(0)?.message).toMatch(/Postgres has read it further/);
   });
 
@@ -101,8 +102,12 @@ describe('a log partition that Postgres has read further than it goes', () => {
     projected = RECORDS;
     await continuity.check([RESTORED]);
     projected = null;
+    continuity.keeps([0]);
+    await continuity.ask([0]);
+    expect(continuity.divide([0, 1, 2])).toEqual([[0], [1, 2]]);
     expect(await continuity.check([RESTORED])).toEqual(new Map());
-    continuity.left(0);
+    continuity.keeps([1]);
+    await expect(continuity.ask([0])).rejects.toThrow('Postgres is away');
     await expect(continuity.check([RESTORED])).rejects.toThrow('Postgres is away');
   });
 

@@ -31,8 +31,12 @@ export interface RestoredPartition {
 export interface LogContinuity {
   /** Remembers where the log ends after a write. */
   reached(partition: number, logOffset: number): void;
-  /** Notes that another process may have the partition now: it is compared with Postgres when it comes back. */
-  left(partition: number): void;
+  /** Notes which partitions are assigned. Other processes may have the rest: it is compared again when it comes back. */
+  keeps(partitions: readonly number[]): void;
+  /** Divides partitions, so that none waits for a feed database that only others have to be compared with. */
+  divide(partitions: readonly number[]): readonly (readonly number[])[];
+  /** Asks whether `check` can compare the partitions now, before they are restored. @throws why not */
+  ask(partitions: readonly number[]): Promise<void>;
   check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>>;
 }
 
@@ -53,6 +57,8 @@ export class CheckedContinuity implements LogContinuity {
       readonly topics: TopicNames;
       /** Returns the position of the feed in each partition of the log. @throws if it cannot read those of `partitions` */
       readonly projected: (partitions: readonly number[]) => Promise<ReadonlyMap<number, Position>>;
+      /** Groups partitions by the database with their feed. */
+      readonly byDatabase: (partitions: readonly number[]) => readonly (readonly number[])[];
     },
   ) {}
 
@@ -60,8 +66,25 @@ export class CheckedContinuity implements LogContinuity {
     this.#ends.set(partition, logOffset);
   }
 
-  left(partition: number): void {
-    this.#compared.delete(partition);
+  keeps(partitions: readonly number[]): void {
+    for (const partition of this.#compared.keys())
+      if (!partitions.includes(partition)) this.#compared.delete(partition);
+  }
+
+  divide(partitions: readonly number[]): readonly (readonly number[])[] {
+    const due = partitions.filter((partition) => this.#isDue(partition));
+    const others = partitions.filter((partition) => !due.includes(partition));
+    return [others, ...this.use.byDatabase(due)].filter((some) => some.length > 0);
+  }
+
+  async ask(partitions: readonly number[]): Promise<void> {
+    const due = partitions.filter((partition) => this.#isDue(partition));
+    // `check` asks again: these positions may be too old to compare a log with that is read after them.
+    if (due.length > 0) await this.use.projected(due);
+  }
+
+  #isDue(partition: number): boolean {
+    return this.#compared.get(partition) !== this.use.connection.interruptions;
   }
 
   async check(restored: readonly RestoredPartition[]): Promise<ReadonlyMap<number, PartitionStoppedError>> {
@@ -95,7 +118,7 @@ export class CheckedContinuity implements LogContinuity {
   async #compareProjection(restored: readonly RestoredPartition[]): Promise<readonly PartitionStop[]> {
     const { connection, topics, projected } = this.use;
     const { interruptions } = connection;
-    const due = restored.filter(({ partition }) => this.#compared.get(partition) !== interruptions);
+    const due = restored.filter(({ partition }) => this.#isDue(partition));
     if (due.length === 0) return [];
     const all = await projected(due.map(({ partition }) => partition));
     const positions = new Map([...all].filter(([partition]) => due.some((other) => other.partition === partition)));

@@ -13,6 +13,11 @@ export interface PartitionState {
   readonly fold: PartitionFold;
   /** The ends of what is sequenced: everything before these offsets of log and inbox is appended. */
   appended: Covered;
+  /**
+   * Everything before this offset of the inbox is sequenced, a repeat or a dead letter. No checkpoint has it: once the
+   * process has ended, only a log record can show that the inbox still holds what was read.
+   */
+  handledTo: number;
   /** The offsets that the checkpoint in the sequences topic covers. */
   checkpointed: CheckpointPlace;
   /** The offset of the next checkpoint record, unless another sequencer writes one. */

@@ -85,6 +85,7 @@ export async function restorePartitions(
         logOffset: logEnds.get(`${topics.log}/${partition}`) ?? draft.checkpointed.logOffset,
         inboxOffset: draft.inboxOffset,
       },
+      handledTo: draft.inboxOffset,
       checkpointed: draft.checkpointed,
       sequencesNext: draft.sequencesNext,
       unwritten: null,

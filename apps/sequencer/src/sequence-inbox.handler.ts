@@ -57,8 +57,9 @@ export class SequenceInboxHandler implements OnApplicationBootstrap, BeforeAppli
         await store.feed.settled();
         // Without their positions, nothing is written to partitions that come new to this process.
         for (const partition of partitions) store.feed.ofPartition(partition);
-        return projectedPositions(store, 'feed', topics.log, parseAnchor);
+        return projectedPositions(store, 'feed', topics.log, parseAnchor, partitions);
       },
+      byDatabase: (partitions) => store.feed.groupPartitions(partitions),
     });
     const use = { connection, topics, writer: this.#writer, appender, clock, logger, tracing, continuity };
     this.#sequencer = new Sequencer(use);

@@ -114,15 +114,17 @@ function planOfLog(): TopicPlan {
   return plans().find(({ topic }) => topic === topics.log)!;
 }
 
+/** These records are in no inbox. */
+const NO_CONTINUITY: LogContinuity = {
+  check: () => Promise.resolve(new Map()),
+  reached: () => undefined,
+  keeps: () => undefined,
+  divide: (partitions) => [partitions],
+  ask: () => Promise.resolve(),
+};
+
 /** One that knows nothing yet, as after a start. */
-function aSequencer(
-  readBackRecords?: number,
-  left: (partition: number) => void = () => undefined,
-  stopped = () => new Map<number, PartitionStoppedError>(),
-  over = connection,
-  // These records are in no inbox.
-  continuity: LogContinuity = { check: () => Promise.resolve(stopped()), reached: () => undefined, left },
-): Sequencer {
+function aSequencer(readBackRecords?: number, over = connection, continuity = NO_CONTINUITY): Sequencer {
   const use = {
     connection: over,
     topics,
@@ -134,6 +136,15 @@ function aSequencer(
     continuity,
   };
   return new Sequencer(readBackRecords === undefined ? use : { ...use, readBackRecords });
+}
+
+/** Compares with a Postgres that has no positions, unless the test gives others. Each partition has its own database. */
+function aContinuity(
+  projected: (partitions: readonly number[]) => Promise<ReadonlyMap<number, Position>> = () =>
+    Promise.resolve(new Map()),
+): LogContinuity {
+  const byDatabase = (partitions: readonly number[]) => partitions.map((partition) => [partition]);
+  return new CheckedContinuity({ connection, topics, projected, byDatabase });
 }
 
 function aSession(generation = 1, holdsLease: () => boolean = () => true): ConsumerSession {
@@ -186,13 +197,75 @@ async function expectLog(count: number): Promise<void> {
   expect(new Set(events.map(({ id }) => id)).size).toBe(count);
 }
 
-it('a sequencer that has lost a partition compares it with Postgres again once it comes back', async () => {
-  const left: number[] = [];
-  const one = aSequencer(undefined, (partition) => left.push(partition));
-  await one.restoreAssigned(aSession(1));
-  expect(left).toEqual([]);
-  await one.restoreAssigned({ ...aSession(2), assigned: {} });
-  expect(left).toEqual([0]);
+describe('a sequencer that has lost a partition', () => {
+  it.each(['held', 'discarded after a write that failed'])(
+    'compares it with Postgres again once it comes back (its state was %s)',
+    async (state) => {
+      let asked = 0;
+      const projected = () => {
+        asked++;
+        return Promise.resolve(new Map<number, Position>());
+      };
+      const one = aSequencer(undefined, connection, aContinuity(projected));
+      await one.restoreAssigned(aSession(1));
+      const before = asked;
+      await one.restoreAssigned(aSession(2));
+      expect(asked).toBe(before);
+      if (state !== 'held') {
+        writer.fault = 'lost';
+        await expect(one.sequence(0, [eventRecord()], aSession(2))).rejects.toThrow('the request was lost');
+      }
+      await one.restoreAssigned({ ...aSession(3), assigned: {} });
+      await one.restoreAssigned(aSession(4));
+      expect(asked).toBeGreaterThan(before);
+    },
+  );
+});
+
+describe('a sequencer that gains partitions while Postgres is away', () => {
+  it('reads neither checkpoints nor log until Postgres is back', async () => {
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    await sequencer.checkpointAll(aSession());
+    await sequencer.sequence(0, [eventRecord()], aSession());
+    const consumers = jest.spyOn(connection.kafka, 'consumer');
+    const away = aSequencer(
+      undefined,
+      connection,
+      aContinuity(() => Promise.reject(new Error('Postgres is away'))),
+    );
+    for (let times = 0; times < 2; times++) {
+      await expect(away.restoreAssigned(aSession())).rejects.toThrow('Postgres is away');
+    }
+    await expect(away.sequence(0, [eventRecord()], aSession())).rejects.toThrow('Postgres is away');
+    expect(consumers).not.toHaveBeenCalled();
+    consumers.mockRestore();
+  });
+
+  it('restores those whose feed database answers, and says what the others wait for', async () => {
+    topics = topicNames(`${prefix}two`, [1_000]);
+    await makeTopics(
+      connection,
+      topicPlans(topics, { partitions: 2, retentionMs: 86_400_000, retrySchedule: [1_000] }),
+    );
+    const projected = (partitions: readonly number[]) =>
+      partitions.includes(1)
+        ? Promise.reject(new Error('feed database b takes no connections'))
+        : Promise.resolve(new Map<number, Position>());
+    const one = aSequencer(undefined, connection, aContinuity(projected));
+    const session = { ...aSession(), assigned: { [topics.inbox]: [0, 1] } };
+    const records = [eventRecord()];
+    await writer.write(topics.inbox, 0, records);
+    // A new broker may still load its groups.
+    await eventually(() => aSequencer().sequence(0, records, session));
+    await eventually(async () => {
+      await expect(one.restoreAssigned(session)).rejects.toThrow('feed database b takes no connections');
+    });
+    const consumers = jest.spyOn(connection.kafka, 'consumer');
+    await one.sequence(0, [eventRecord()], session);
+    expect(consumers).not.toHaveBeenCalled();
+    consumers.mockRestore();
+    expect(await readTopic(brokers, topics.log)).toHaveLength(2);
+  });
 });
 
 describe('a record of the log', () => {
@@ -408,7 +481,7 @@ describe('a new assignment', () => {
   it('restores the other partitions while one has no leader', async () => {
     await sequencer.sequence(0, [eventRecord()], aSession());
     const over = aConnectionThatFinds((_topic, offsets) => [...offsets, leaderless(1)]);
-    const restarted = aSequencer(undefined, undefined, undefined, over);
+    const restarted = aSequencer(undefined, over);
     await restarted.restoreAssigned({ ...aSession(), assigned: { [topics.inbox]: [0, 1] } });
     const consumers = jest.spyOn(over.kafka, 'consumer');
     await restarted.sequence(0, [eventRecord()], aSession());
@@ -421,7 +494,7 @@ describe('a new assignment', () => {
     await sequencer.checkpointAll(aSession());
     const over = aConnectionThatFinds((topic, offsets) => (topic === topics.log ? [leaderless(0)] : offsets));
     const consumers = jest.spyOn(over.kafka, 'consumer');
-    const restarted = aSequencer(undefined, undefined, undefined, over);
+    const restarted = aSequencer(undefined, over);
     const sequencing = restarted.sequence(0, [eventRecord()], aSession());
     await expect(sequencing).rejects.toThrow(`${topics.log}/0 has no leader`);
     expect(consumers).not.toHaveBeenCalled();
@@ -496,6 +569,18 @@ describe('a write that is not certain', () => {
       expect(await readTopic(brokers, topics.log)).toHaveLength(5);
     },
   );
+
+  it('waits for a lease that is late, and throws nothing away that was restored', async () => {
+    let looks = 0;
+    const session = aSession(1, () => ++looks > 3);
+    const one = aSequencer();
+    const restores = jest.spyOn(logger, 'info');
+    await one.sequence(0, [eventRecord()], session);
+    await expectLog(1);
+    expect(restores.mock.calls.filter(([, message]) => message === 'sequencer.restored')).toHaveLength(1);
+    expect(looks).toBeGreaterThan(3);
+    restores.mockRestore();
+  });
 
   it('is not made without a lease', async () => {
     let holdsLease = true;
@@ -574,9 +659,7 @@ describe('a log whose brokers were away', () => {
   it('stays stopped, also once it ends beyond where it ended before', async () => {
     const records = oneTo(7).map(() => eventRecord());
     await writer.write(topics.inbox, 0, records);
-    const projected = () => Promise.resolve(new Map<number, Position>());
-    const continuity = new CheckedContinuity({ connection, topics, projected });
-    const one = aSequencer(undefined, undefined, undefined, connection, continuity);
+    const one = aSequencer(undefined, connection, aContinuity());
     await one.sequence(0, records.slice(0, 2), aSession());
     await recreateLog();
     for (let times = 0; times < 2; times++) {
@@ -601,7 +684,8 @@ describe('a partition that went back', () => {
     'gets nothing until it fits again, and says so (%s)',
     async (when) => {
       let found = new Map<number, PartitionStoppedError>();
-      const one = aSequencer(undefined, undefined, () => found);
+      const check = () => Promise.resolve(found);
+      const one = aSequencer(undefined, connection, { ...NO_CONTINUITY, check });
       const told: (PartitionStop | null)[] = [];
       const stopped = (_topic: string, _partition: number, of: PartitionStop | null) => told.push(of);
       const isFirst = when === 'before its first event';
@@ -625,7 +709,7 @@ describe('a partition that went back', () => {
 describe('an event in a partition that is not its own', () => {
   function inInstallationOf(partitions: number): Sequencer {
     const settings = { brokers: brokers.split(','), clientId: 'test', logger, partitions };
-    return aSequencer(undefined, undefined, undefined, new KafkaConnection(settings));
+    return aSequencer(undefined, new KafkaConnection(settings));
   }
 
   async function expectMisplaced(): Promise<void> {
@@ -770,6 +854,38 @@ describe('an inbox whose committed offset is ahead of the log', () => {
     expect(await restarted.sequence(0, [fourth!], aSession())).toBe(1);
     expect(await restarted.sequence(0, [second!, third!, fourth!], aSession())).toBeUndefined();
     await expectLog(4);
+  });
+
+  it('is not read again for repeats and dead letters after the last event, while the sequencer keeps its partition', async () => {
+    const inboxEnds: number[] = [];
+    const check: LogContinuity['check'] = (restored) => {
+      inboxEnds.push(...restored.map(({ inboxOffset }) => inboxOffset));
+      return Promise.resolve(new Map());
+    };
+    const one = aSequencer(undefined, connection, { ...NO_CONTINUITY, check });
+    const event = eventRecord();
+    const later = [aRecord(Buffer.from('{')), { ...event, offset: inboxEnd++ }, aRecord(Buffer.from('{'))];
+    const next = eventRecord();
+    await writer.write(topics.inbox, 0, [event, ...later, next]);
+    await one.sequence(0, [event], aSession(1));
+    await one.sequence(0, later, aSession(1));
+    await one.checkpointAll(aSession(1));
+    expect(await one.sequence(0, [next], aSession(2))).toBeUndefined();
+    await expectLog(2);
+    // What it has read is compared with the inbox, too.
+    expect(inboxEnds).toEqual([0, 4]);
+    expect(await readTopic(brokers, topics.deadLetter)).toHaveLength(2);
+    await one.sequence(0, [...later, next], aSession(2));
+    expect(await readTopic(brokers, topics.deadLetter)).toHaveLength(2);
+  });
+
+  it('is read again from the last event by a sequencer that starts: no log record shows what the inbox held after it', async () => {
+    const [event, bad, next] = [eventRecord(), aRecord(Buffer.from('{')), eventRecord()];
+    await writer.write(topics.inbox, 0, [event, bad, next]);
+    await sequencer.sequence(0, [event], aSession());
+    await sequencer.sequence(0, [bad], aSession());
+    await sequencer.checkpointAll(aSession());
+    expect(await aSequencer().sequence(0, [next], aSession())).toBe(1);
   });
 
   it('goes on after offsets that the inbox does not have', async () => {

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import {
   envelopeBytes,
   isExampleId,
@@ -41,6 +41,9 @@ const CHECKPOINT_RECORDS = 5_000;
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 /** Records that are folded before other work of the thread runs: a few milliseconds. */
 const FOLDED_AT_ONCE = 100;
+/** How long a lease may take that is late, and how often it is looked at, milliseconds. */
+const LATE_LEASE_MS = 1_000;
+const LEASE_LOOK_MS = 50;
 
 /** Thrown before a write if the partition may belong to another sequencer. Nothing was written. */
 export class LeaseLostError extends Error {
@@ -107,7 +110,7 @@ export class Sequencer {
         const state = await this.#stateOf(partition, session);
         const resumeAt = await this.#resumeAt(partition, state, records[next]?.offset ?? 0, session);
         if (resumeAt !== undefined) return resumeAt;
-        while ((records[next]?.offset ?? Infinity) < state.appended.inboxOffset) next++;
+        while ((records[next]?.offset ?? Infinity) < state.handledTo) next++;
         const chunk = takeChunk(records, next, (timestampMs) => state.fold.ids.segmentOf(timestampMs));
         await this.#append(partition, state, chunk, session);
         next += chunk.length;
@@ -134,14 +137,14 @@ export class Sequencer {
     { generation }: ConsumerSession,
   ): Promise<number | undefined> {
     if (state.joinedIn === generation) return undefined;
-    const { inboxOffset } = state.appended;
+    const { handledTo } = state;
     const { inbox } = this.use.topics;
     const kept =
-      offset <= inboxOffset ? undefined : (await new LogPositions(this.use.connection).bounds(inbox)).get(partition);
+      offset <= handledTo ? undefined : (await new LogPositions(this.use.connection).bounds(inbox)).get(partition);
     // Checked once for each assignment: the inbox can lack offsets, and records before its first one are gone.
     state.joinedIn = generation;
-    if (offset <= inboxOffset) return undefined;
-    const resumeAt = Math.max(inboxOffset, kept?.begin ?? 0);
+    if (offset <= handledTo) return undefined;
+    const resumeAt = Math.max(handledTo, kept?.begin ?? 0);
     if (resumeAt >= Math.min(offset, kept?.end ?? 0)) return undefined;
     this.use.logger.info({ partition, offset, resume_at: resumeAt }, 'sequencer.reads_again');
     return resumeAt;
@@ -151,11 +154,8 @@ export class Sequencer {
   async restoreAssigned(session: ConsumerSession): Promise<void> {
     const assigned = session.assigned[this.use.topics.inbox] ?? [];
     const partitions = assigned.filter((partition) => this.use.connection.isOwnPartition(partition));
-    for (const partition of this.#states.keys()) {
-      if (partitions.includes(partition)) continue;
-      this.#states.delete(partition);
-      this.use.continuity.left(partition);
-    }
+    for (const partition of this.#states.keys()) if (!partitions.includes(partition)) this.#states.delete(partition);
+    this.use.continuity.keeps(partitions);
     if (this.#stoppedIn !== session.generation) {
       // A consumer that joins again reports nothing of what stopped before: it is tried again, and reported again.
       this.#stopped.clear();
@@ -164,8 +164,12 @@ export class Sequencer {
     // A stopped partition is checked again when a record comes for it.
     const missing = this.#unproven(partitions, session).filter((partition) => !this.#stopped.has(partition));
     if (missing.length === 0) return;
-    const readable = await this.#withLeaders(missing);
-    if (readable.length > 0) await this.#exclusivelyAll(readable, () => this.#restore(readable, session));
+    const groups = this.use.continuity.divide(await this.#withLeaders(missing));
+    // The others need not wait for a feed database that fails. The error says what its partitions wait for.
+    const restored = await Promise.allSettled(
+      groups.map((some) => this.#exclusivelyAll(some, () => this.#restore(some, session))),
+    );
+    for (const result of restored) if (result.status === 'rejected') throw result.reason;
   }
 
   /** Leaves out the partitions that cannot be restored now: restoring them would fail for all. */
@@ -214,6 +218,8 @@ export class Sequencer {
       this.#states.delete(partition);
       this.#stopped.delete(partition);
     }
+    // Checkpoints are long. Without this, each retry would read them, only to find that Postgres is away.
+    await this.use.continuity.ask(missing);
     const restored =
       missing.length === 0
         ? NOTHING_RESTORED
@@ -221,9 +227,10 @@ export class Sequencer {
     const states = new Map([...unchanged, ...restored.states]);
     // The inbox may have been replaced, even if the log is the same.
     const wentBack = await this.use.continuity.check(
-      [...states].map(([partition, { appended, checkpointed }]) => ({
+      [...states].map(([partition, { appended, handledTo, checkpointed }]) => ({
         partition,
-        ...appended,
+        logOffset: appended.logOffset,
+        inboxOffset: handledTo,
         checkpointedLogOffset: checkpointed.logOffset,
         isReset: checkpointed.isReset === true,
       })),
@@ -277,6 +284,7 @@ export class Sequencer {
     try {
       const trace = new BatchTrace(this.use.tracing, 'sequence', this.use.clock.now());
       const windowFrom = await this.#readBack(state, chunk);
+      await untilLeased(session);
       const { log, deadLetters } = await this.#fold(state, chunk, windowFrom, trace);
       // Dead letters go first, because a restart continues after the last record of the log. Repeated ones do no harm.
       await this.use.appender.append(deadLetters);
@@ -302,6 +310,7 @@ export class Sequencer {
         state.uncheckpointed.records += log.length;
         state.uncheckpointed.bytes += log.reduce((sum, record) => sum + (record.value?.length ?? 0), 0);
       }
+      state.handledTo = last.offset + 1;
     } catch (error) {
       // The fold is ahead of the log, and only the log shows whether the write happened.
       this.#states.delete(partition);
@@ -521,4 +530,12 @@ function takeChunk(
     end++;
   }
   return records.slice(from, end);
+}
+
+/**
+ * Waits for a lease that is late. A restoration can keep a busy process from reading the answer to its heartbeat. What was
+ * restored would be thrown away for it, and the next restoration would keep it from reading the next one.
+ */
+async function untilLeased(session: ConsumerSession): Promise<void> {
+  for (let left = LATE_LEASE_MS; left > 0 && !session.holdsLease(); left -= LEASE_LOOK_MS) await delay(LEASE_LOOK_MS);
 }

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { isPostgresAway, Store } from '#libs/postgres';
-import { embeddedEnvironment, fitOwnTopics, writeCredentials } from '#libs/local-installation';
+import { fitOwnTopics, writeCredentials } from '#libs/local-installation';
 import { Metrics } from '#libs/telemetry';
 import { giveBackMemory, startGaplessApp, type GaplessApp } from '#libs/platform';
 import { STAGES, startStep, untilAborted, type Environment, type HealthBoard } from '#libs/runtime';
 import { isGiven } from './is-given.js';
-import { portToTake } from './port-to-take.js';
 import { readyText } from './ready-text.js';
+import { stageEnvironment } from './stage-environment.js';
 import { stageModules } from './stage-modules.js';
 import type { StageThread } from './stage-thread.js';
 import type { Server } from './start-servers.js';
@@ -26,9 +26,7 @@ export interface StagesToRun {
 export async function runStages(given: Environment, parts: StagesToRun): Promise<void> {
   const { servers, health, pushing, dataDir, print, signal } = parts;
   const isEmbedded = servers.length > 0;
-  const environment = isEmbedded
-    ? { ...(await embeddedEnvironment(given, dataDir)), PORT: await portToTake(given) }
-    : given;
+  const environment = isEmbedded ? await stageEnvironment(process.env, given, dataDir) : given;
   // If the environment names its brokers, their operators decide about topics.
   if (!isGiven(process.env, 'KAFKA_BROKERS')) await fitOwnTopics(environment, { print, signal });
   pushing.start(environment);

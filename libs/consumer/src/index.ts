@@ -11,6 +11,7 @@ export {
   type VerifyStandardSignatureOptions,
 } from '../../webhook-signature/src/index.js';
 export * from './feed/cursor.js';
+export * from './feed/example.js';
 export * from './feed/feed.js';
 export type { NamedCursor } from './feed/named-cursor.js';
 export { FeedClient, type FeedClientOptions } from './feed/feed-client.js';

@@ -46,6 +46,10 @@ export class Destinations implements Destination {
     this.#opened = new ByKind((kind) => kind.open(context));
   }
 
+  whenThere(target: Target, signal: AbortSignal): Promise<boolean> {
+    return this.#opened.of(target.url).whenThere?.(target, signal) ?? Promise.resolve(false);
+  }
+
   attempt(due: DueAttempt, target: Target, signal: AbortSignal, onSent?: () => void): Promise<AttemptOutcome | null> {
     return this.#opened.of(target.url).attempt(due, target, signal, onSent);
   }

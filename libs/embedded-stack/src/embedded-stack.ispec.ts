@@ -282,6 +282,7 @@ describe('embedded Kafka and Postgres at later starts', () => {
     await expectWritten(await start(dataDir));
   });
 
+  // Only root can give a folder to another account, and only then do the servers have one of their own.
   (process.getuid?.() === 0 ? it : it.skip)(
     'start on a folder that was copied by root, and so belongs to root',
     async () => {

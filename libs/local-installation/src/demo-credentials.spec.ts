@@ -24,6 +24,23 @@ it('writes the addresses of servers, and keeps the keys', async () => {
   expect(JSON.parse(readFileSync(file(), 'utf8'))).toEqual({ ...earlier, ...ADDRESSES });
 });
 
+it.each(['', '{"org_id": "0f8f', 'null', '"text"'])(
+  'keeps a file that it cannot read, and names it: %j',
+  async (text) => {
+    writeFileSync(file(), text);
+    await expect(writeAddresses(dataDir, ADDRESSES)).rejects.toThrow(
+      `${file()} cannot be read: it is not a JSON object`,
+    );
+    expect(readFileSync(file(), 'utf8')).toBe(text);
+  },
+);
+
+it('closes the draft of a process that was killed while it wrote', async () => {
+  writeFileSync(`${file()}.new`, '{', { mode: 0o644 });
+  await writeAddresses(dataDir, ADDRESSES);
+  expect(statSync(file()).mode & 0o777).toBe(0o600);
+});
+
 it('makes a file that only its owner can read', async () => {
   await writeAddresses(dataDir, ADDRESSES);
   expect(JSON.parse(readFileSync(file(), 'utf8'))).toEqual(ADDRESSES);

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseOrgId, systemClock, type OrgId } from '#libs/domain';
+import { errorCode, messageOf, OperatorError, parseOrgId, systemClock, type OrgId } from '#libs/domain';
 import {
   API_KEY_SCOPES,
   API_KEY_SECRET_BYTES,
@@ -12,7 +12,7 @@ import {
   type ApiKeyScope,
   type Store,
 } from '#libs/postgres';
-import { Identifiers } from '#libs/runtime';
+import { Identifiers, replaceFile } from '#libs/runtime';
 
 /** The content of `DATA_DIR/credentials.json` (contract 11). */
 export interface Credentials {
@@ -26,17 +26,35 @@ export interface Credentials {
 
 const SERVICE_SCOPES: readonly ApiKeyScope[] = API_KEY_SCOPES.filter(isServiceKeyScope);
 
+/** The file with the earlier credentials is damaged. Without its id and keys, the demo org would be another one. */
+export class UnreadableCredentialsError extends OperatorError {
+  override readonly name = 'UnreadableCredentialsError';
+}
+
+/** Returns the content of the file, which is empty if there is none. @throws UnreadableCredentialsError */
 async function readEarlier(path: string): Promise<Partial<Credentials>> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Partial<Credentials>;
-  } catch {
-    return {};
+    const earlier = JSON.parse(await readFile(path, 'utf8')) as Partial<Credentials> | null;
+    if (typeof earlier === 'object' && earlier !== null) return earlier;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return {};
+    // The message of a SyntaxError quotes the file, which has keys.
+    if (!(error instanceof SyntaxError)) throw unreadable(path, messageOf(error));
   }
+  throw unreadable(path, 'it is not a JSON object');
+}
+
+function unreadable(path: string, why: string): UnreadableCredentialsError {
+  return new UnreadableCredentialsError(
+    `${path} cannot be read: ${why}. Restore it. Or delete it and start again, which makes a new demo organization ` +
+      'with new keys; the events of the earlier one stay.',
+  );
 }
 
 /**
  * Writes the file that says how to reach this Gapless, with the demo org and its keys. Keys are made once, and again
  * when they are no longer valid.
+ * @throws UnreadableCredentialsError
  */
 export async function writeCredentials(
   dataDir: string,
@@ -71,21 +89,23 @@ export async function writeCredentials(
     kafka_brokers: reachable.kafka_brokers,
     database_url: reachable.database_url,
   };
-  await replace(path, credentials);
+  replace(path, credentials);
   return credentials;
 }
 
-/** Writes the addresses of the servers to the file, for the command line. Everything else in it stays. */
+/**
+ * Writes the addresses of the servers to the file, for the command line. Everything else in it stays.
+ * @throws UnreadableCredentialsError
+ */
 export async function writeAddresses(
   dataDir: string,
   addresses: Pick<Credentials, 'kafka_brokers' | 'database_url'>,
 ): Promise<void> {
   const path = join(dataDir, 'credentials.json');
-  await replace(path, { ...(await readEarlier(path)), ...addresses });
+  replace(path, { ...(await readEarlier(path)), ...addresses });
 }
 
-/** Renames the file into place, so that a process that waits for it never reads half of it. */
-async function replace(path: string, credentials: Partial<Credentials>): Promise<void> {
-  await writeFile(`${path}.new`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${path}.new`, path);
+/** Replaces the file as a whole, so that a process that waits for it never reads half of it. */
+function replace(path: string, credentials: Partial<Credentials>): void {
+  replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`);
 }

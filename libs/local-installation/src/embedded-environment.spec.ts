@@ -22,6 +22,11 @@ it('makes a key once, and keeps it in the data directory', async () => {
   expect(readdirSync(dataDir)).toEqual(['secret-encryption-keys']);
 });
 
+it('has few partitions unless the user names brokers', async () => {
+  expect(await embeddedEnvironment({ KAFKA_BROKERS: ' ' }, dataDir)).toHaveProperty('PARTITIONS', '4');
+  expect(await embeddedEnvironment({ KAFKA_BROKERS: 'kafka:9092' }, dataDir)).not.toHaveProperty('PARTITIONS');
+});
+
 it('names the file if it is empty, and makes no other key for secrets that exist', async () => {
   writeFileSync(file(), '\n');
   await expect(embeddedEnvironment({}, dataDir)).rejects.toThrow(`${file()} is empty.`);

@@ -15,12 +15,16 @@ async function encryptionKeys(dataDir: string): Promise<string> {
   return textKeptIn(join(dataDir, 'secret-encryption-keys'), () => `embedded:${randomBytes(32).toString('base64')}\n`);
 }
 
-/** Adds the defaults for local development. A variable that is set takes precedence, even if it is empty. */
+/**
+ * Adds the defaults for local development. A variable that is set takes precedence, even if it is empty.
+ * @param environment the settings that the user has set. If they name brokers, the number of partitions is the usual one
+ */
 export async function embeddedEnvironment(environment: Environment, dataDir: string): Promise<Environment> {
+  const embedsKafka = (environment['KAFKA_BROKERS'] ?? '').trim() === '';
   return {
     ALLOW_HTTP_URLS: 'true',
     ALLOWED_PRIVATE_NETWORKS: '127.0.0.0/8,::1/128',
-    PARTITIONS: String(EMBEDDED_PARTITIONS),
+    ...(embedsKafka ? { PARTITIONS: String(EMBEDDED_PARTITIONS) } : {}),
     SECRET_ENCRYPTION_KEYS: await encryptionKeys(dataDir),
     ...environment,
   };

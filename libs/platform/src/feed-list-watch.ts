@@ -35,6 +35,8 @@ export class FeedListWatch extends RegularWork implements OnApplicationShutdown 
   #isAdopted = false;
   #hasEnded = false;
   #reported = '';
+  /** Whether the connection may have the name of a process that has opened the next list. */
+  #isNamed = false;
   #looking: Promise<FeedListLook | undefined> | null = null;
   readonly #next: NextFeedList;
 
@@ -142,9 +144,14 @@ export class FeedListWatch extends RegularWork implements OnApplicationShutdown 
   async #prepare(look: FeedListLook | undefined): Promise<void> {
     const id = look?.is_announced === true ? look.next_id : null;
     await this.#next.prepare(id);
-    // Each time, because a new connection has another name.
     if (id !== null && this.#next.isOpen(id)) {
+      this.#isNamed = true;
+      // Each time, because a new connection has another name.
       await this.#probe.query(`set application_name to '${LOOKS_AT_FEED_LIST} ${id}'`);
+    } else if (this.#isNamed) {
+      // A move that goes on announces the same id, and the databases may be away by then.
+      await this.#probe.query('reset application_name');
+      this.#isNamed = false;
     }
   }
 }

@@ -4,12 +4,13 @@ import {
   awayReason,
   FeedPlaces,
   isPassingInAMoment,
+  MigrationUnderWayError,
   PostgresProbe,
   Store,
   TAKES_NO_WRITES,
   type FeedServer,
 } from '#libs/postgres';
-import { HealthBoard, type Logger } from '#libs/runtime';
+import { HealthBoard, untilItWorks, type Logger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { FeedListWatch } from './feed-list-watch.js';
 import { RegularWork } from './regular-work.js';
@@ -73,13 +74,14 @@ export class FeedServersWatch extends RegularWork {
   }
 
   /**
-   * Opens the databases that can be reached, and reports the others. @throws InstallationMismatchError
+   * Opens the databases that can be reached, and reports the others. It waits for one that another process migrates.
    * @param mayBegin whether new databases take their places now; otherwise the process still waits for them
+   * @throws InstallationMismatchError, or the signal's reason
    */
-  async join(mayBegin: boolean): Promise<void> {
+  async join(mayBegin: boolean, signal: AbortSignal): Promise<void> {
     if (this.#hasJoined) return;
     await this.#checkMain();
-    const tried = await Promise.all([...this.#probes.keys()].map((server) => this.#join(server, mayBegin)));
+    const tried = await Promise.all([...this.#probes.keys()].map((server) => this.#join(server, mayBegin, signal)));
     this.#hasJoined = tried.every(Boolean);
   }
 
@@ -97,17 +99,31 @@ export class FeedServersWatch extends RegularWork {
   }
 
   /** @returns whether it was tried */
-  async #join(server: FeedServer, mayBegin: boolean): Promise<boolean> {
+  async #join(server: FeedServer, mayBegin: boolean, signal: AbortSignal): Promise<boolean> {
     try {
-      if (!(await this.places.join(server, mayBegin))) return false;
+      if (!(await this.#joinMigrated(server, mayBegin, signal))) return false;
       this.#isBack(server);
     } catch (error) {
+      signal.throwIfAborted();
       // The feed has moved to other databases meanwhile, which the watch joins.
       if (!this.#probes.has(server)) return true;
       if (error instanceof OperatorError && !isPassingInAMoment(error)) throw error;
       this.#isAway(server, awayReason(error));
     }
     return true;
+  }
+
+  /** A migration may take hours, and says that the database is there: no alert, and no process that is ready too early. */
+  #joinMigrated(server: FeedServer, mayBegin: boolean, signal: AbortSignal): Promise<boolean> {
+    return untilItWorks(() => this.places.join(server, mayBegin), {
+      onFailure: (error, failures, waitMs) => {
+        if (!(error instanceof MigrationUnderWayError) || !this.#probes.has(server)) throw error;
+        const { message: reason } = error;
+        this.health.waiting(partOf(server), reason);
+        this.logger.warn({ server: server.name, reason, failures, wait_ms: waitMs }, 'feed_server.waiting');
+      },
+      signal,
+    });
   }
 
   override async beforeApplicationShutdown(): Promise<void> {
@@ -152,6 +168,7 @@ export class FeedServersWatch extends RegularWork {
 
   /** Its events can be read, and no others come. */
   #isReadOnly(server: FeedServer): void {
+    if (!this.#probes.has(server)) return;
     this.store.feed.back(server);
     this.#report(server, TAKES_NO_WRITES);
   }

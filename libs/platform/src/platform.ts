@@ -38,7 +38,7 @@ export class Platform implements OnApplicationShutdown {
     this.feedServers.expect();
     await Promise.all([this.#reachKafka(signal), this.#joinPostgres(signal)]);
     await this.#joinKafka(signal);
-    await this.feedServers.join(true);
+    await this.feedServers.join(true, signal);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -81,7 +81,7 @@ export class Platform implements OnApplicationShutdown {
       this.health.waiting('postgres', reason);
     }, signal);
     // Readers need no Kafka.
-    if (await this.places.isInstalled()) await this.feedServers.join(false);
+    if (await this.places.isInstalled()) await this.feedServers.join(false, signal);
     else await this.feedList.adopt();
     this.health.ready('postgres');
   }

@@ -58,7 +58,7 @@ export * from './orgs/org-statistics.js';
 export { PostgresModule } from './postgres.module.js';
 export * from './feed/append-times.js';
 export { isReadOnly } from './read-only.js';
-export * from './projections/backlogs.js';
+export * from './projections/backlogs/backlogs.js';
 export * from './projections/days/day-partitions.js';
 export * from './projections/delivery-projection.js';
 export * from './projections/endpoint-counts.js';

@@ -38,7 +38,7 @@ import { McpUpkeep } from './mcp/mcp-upkeep.js';
 import { OperationalOutbox } from './operations/operational-outbox.js';
 import { OrgRecords } from './orgs/org-records.js';
 import { OrgStatistics } from './orgs/org-statistics.js';
-import { Backlogs } from './projections/backlogs.js';
+import { Backlogs } from './projections/backlogs/backlogs.js';
 import { DayPartitions } from './projections/days/day-partitions.js';
 import { EndpointCounts } from './projections/endpoint-counts.js';
 import { RouterPlaces } from './deliveries/router-places.js';

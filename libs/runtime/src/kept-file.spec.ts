@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { textKeptIn } from './kept-file.js';
+import { replaceFile, textKeptIn } from './kept-file.js';
 
 let directory: string;
 let file: string;
@@ -35,5 +35,16 @@ describe('a file that is made once', () => {
     writeFileSync(file, '\n');
     expect(() => textKeptIn(file, () => 'second')).toThrow(`${file} is empty`);
     expect(readFileSync(file, 'utf8')).toBe('\n');
+  });
+});
+
+describe('a file that is replaced', () => {
+  it('has the new text, and can be read by its owner alone, whatever a killed process left', () => {
+    writeFileSync(file, 'first');
+    writeFileSync(`${file}.new`, 'sec', { mode: 0o644 });
+    replaceFile(file, 'second');
+    expect(readFileSync(file, 'utf8')).toBe('second');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(directory)).toEqual(['key']);
   });
 });

@@ -17,14 +17,7 @@ import { dirname } from 'node:path';
  * @throws Error that names the file, if it is empty
  */
 export function textKeptIn(file: string, make: () => string): string {
-  if (!existsSync(file)) {
-    const draft = `${file}.new`;
-    writeFileSync(draft, make(), { mode: 0o600, flush: true });
-    // An earlier draft keeps its mode.
-    chmodSync(draft, 0o600);
-    renameSync(draft, file);
-    flushDirectory(dirname(file));
-  }
+  if (!existsSync(file)) replaceFile(file, make());
   const text = readFileSync(file, 'utf8').trim();
   if (text === '') {
     throw new Error(
@@ -32,6 +25,19 @@ export function textKeptIn(file: string, make: () => string): string {
     );
   }
   return text;
+}
+
+/**
+ * Writes a file that only its owner can read. Even after a power cut, the file has all of the earlier text or all of
+ * the new one.
+ */
+export function replaceFile(file: string, text: string): void {
+  const draft = `${file}.new`;
+  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  // An earlier draft keeps its mode.
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
+  flushDirectory(dirname(file));
 }
 
 /** Until then, a power cut may take the new name away. */

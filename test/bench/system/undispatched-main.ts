@@ -17,7 +17,8 @@ const operations = {
     const log = () => undefined;
     stack = await startEmbeddedStack({ dataDir, log });
     const servers = { DATABASE_URL: stack.databaseUrl, KAFKA_BROKERS: stack.brokers };
-    const environment = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, LOG_LEVEL: 'error', ...servers }, dataDir);
+    const settings = await embeddedEnvironment({ ...BENCH_ENVIRONMENT, LOG_LEVEL: 'error' }, dataDir);
+    const environment = { ...settings, ...servers };
     running = await startGaplessApp(
       {
         name: 'undispatched',

@@ -7,6 +7,8 @@ export interface View {
   readonly width?: number;
   /** Whether pages may move: a browser without a GPU draws what moves without end over and over. */
   readonly motion?: true;
+  /** Such as `Europe/Berlin`; that of the machine if it is not given. */
+  readonly timeZone?: string;
 }
 
 /** Somebody with a browser of their own; keeps what the browser complains about. */
@@ -27,12 +29,13 @@ export class Visitor {
   static async come(
     browser: Browser,
     baseUrl: string,
-    { theme = 'light', width = 1_280, motion }: View = {},
+    { theme = 'light', width = 1_280, motion, timeZone }: View = {},
   ): Promise<Visitor> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: theme,
       reducedMotion: motion ? 'no-preference' : 'reduce',
+      ...(timeZone === undefined ? {} : { timezoneId: timeZone }),
     });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);

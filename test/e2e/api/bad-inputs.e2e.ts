@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { OrgId } from '#libs/domain';
 import { ApiModule } from '../../../apps/api/src/api.module.js';
@@ -171,6 +173,20 @@ describe('a path is refused', () => {
       code: string;
     };
     expect([status, code]).toEqual(expected);
+  });
+
+  it('before a body is read', async () => {
+    const { hostname, port } = new URL(suite.app.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    try {
+      socket.write(
+        `POST /x HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+      );
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1.1 404 [^]*There is no such operation/);
+    } finally {
+      socket.destroy();
+    }
   });
 });
 

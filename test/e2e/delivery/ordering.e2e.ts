@@ -13,7 +13,7 @@ import { attemptsAt, headerOf, nothingMoreComes } from './support/pushes.js';
 let suite: DeliverySuite;
 
 beforeAll(async () => {
-  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '4s,2s', DELIVERY_TIMEOUT: '10s' });
+  suite = await DeliverySuite.start({ RETRY_SCHEDULE: '4s,2s', DELIVERY_TIMEOUT: '30s' });
   await suite.gapless.start([DispatcherModule], { name: 'second' });
 });
 
@@ -361,7 +361,7 @@ describe('a batch', () => {
       (_request, response) => {
         response.flushHeaders();
       },
-      'timeout: no end of the answer within 10000 ms',
+      'timeout: no end of the answer within 30000 ms',
     ],
     [
       'is longer than what is read',

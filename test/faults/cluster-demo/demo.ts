@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { stopLeftovers } from '#libs/embedded-stack';
 import type { Environment } from '#libs/runtime';
 import { Cluster } from '../../../apps/cluster/src/cluster.js';
 import { eventJson } from '../../bench/traffic/event-bodies.js';
@@ -58,8 +57,6 @@ function benchLoad(eventsPerSecond: number): LoadPlan {
 /** Puts load on a cluster of its own, takes a whole set away and brings it back, and proves what became of every event. */
 export async function runDemo(plan: DemoPlan, options: DemoOptions): Promise<DemoResult> {
   const { dataDir, signal, print } = options;
-  await stopLeftovers(dataDir);
-  rmSync(dataDir, { recursive: true, force: true });
   mkdirSync(dataDir, { recursive: true });
   try {
     print('starting three brokers, Postgres and two sets of stages');

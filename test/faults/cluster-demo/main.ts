@@ -4,11 +4,13 @@ import { Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '#libs/runtime';
 import { ROOT } from '../../support/root.js';
 import { problemLines, reportTable } from '../report.js';
+import { endOfRun, removeFinishedRuns } from '../runs.js';
 import { runDemo } from './demo.js';
 import { phaseTable } from './phases.js';
 
 /** Beside the load: the start, everything settling, the proof and the end. */
 const REST_MS = 4 * 60_000;
+const RUNS = join(ROOT, '.data/cluster-demo');
 
 interface Flags {
   readonly load: number;
@@ -35,30 +37,19 @@ function durationMs(text: string): number {
   return ms;
 }
 
-function endOfRun(limitMs: number): AbortSignal {
-  const ending = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      ending.abort(new Error('interrupted'));
-    });
-  }
-  setTimeout(() => {
-    ending.abort(new Error(`the run took longer than ${limitMs / 1_000} s`));
-  }, limitMs).unref();
-  return ending.signal;
-}
-
 async function run(flags: Flags): Promise<void> {
   // Every process that is started listens to the end of this one, every request to the end of its load.
   setMaxListeners(0);
   process.setMaxListeners(0);
   const began = performance.now();
+  const signal = endOfRun(flags.for + REST_MS);
+  await removeFinishedRuns(RUNS);
   const { proof, phases } = await runDemo(
     { eventsPerSecond: flags.load, forMs: flags.for, set: flags.stopSet, how: flags.kill ? 'kill' : 'stop' },
     {
-      dataDir: join(ROOT, '.data/cluster-demo', String(process.pid)),
+      dataDir: join(RUNS, String(process.pid)),
       seed: flags.seed,
-      signal: endOfRun(flags.for + REST_MS),
+      signal,
       print: (progress) => {
         const seconds = Math.round((performance.now() - began) / 1_000);
         process.stderr.write(`${String(seconds).padStart(4)} s  ${progress}\n`);

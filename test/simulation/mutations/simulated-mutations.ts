@@ -58,7 +58,7 @@ export const SIMULATED_MUTATIONS: readonly SimulatedMutation[] = [
     name: 'lost-tail-not-sequenced',
     breaks: 'a sequencer goes on where its group was, though the log has lost events from before',
     file: 'apps/sequencer/src/sequencer.ts',
-    find: '    state.joinedIn = generation;\n    if (offset <= inboxOffset) return undefined;',
+    find: '    state.joinedIn = generation;\n    if (offset <= handledTo) return undefined;',
     replace: '    state.joinedIn = generation;\n    if (offset >= 0) return undefined;',
   },
   {

@@ -6,7 +6,6 @@ import { SweepRegularly } from '../../../apps/alerting/src/sweep-regularly.js';
 import { CheckedIds } from '../../../apps/api/src/events/ids/checked-ids.js';
 import { IngestLag } from '../../../apps/api/src/events/ids/ingest-lag.js';
 import { IngestEventsController } from '../../../apps/api/src/events/ingest/ingest-events.controller.js';
-import { PendingIngest } from '../../../apps/api/src/events/ingest/pending-ingest.js';
 import type { SeededSecrets } from '../../../apps/api/src/idempotency/seeded-secrets.js';
 import { IngestPace } from '../../../apps/api/src/rate-limits/ingest-pace.js';
 import { CreateWebhookController } from '../../../apps/api/src/webhooks/create-webhook.controller.js';
@@ -306,7 +305,6 @@ export class SimulatedProcess {
           const ingest = new IngestEventsController(
             new CheckedIds(new FeedReader(store, config.retentionMs), lag, topics, config),
             appender,
-            new PendingIngest(config),
             { eventId: newEventId } as unknown as Identifiers,
             { count: () => Promise.resolve() } as never,
             new IngestPace(config),

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { foldConversation, raiseAlert, type OrgId } from '#libs/domain';
+import { alertIdOf, foldConversation, raiseAlert, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome, MailRoom } from '#libs/postgres';
 import { createLogger, HealthBoard } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
@@ -18,7 +18,8 @@ const STUCK = 'stuck@example.com';
 function aMail(nth: number, { orgId = anOrgId(), ...changes }: Partial<AlertMail> = {}): AlertMail {
   const { waiting } = foldConversation(undefined, handedOff({ seq: nth, orgId }), null);
   const alert = raiseAlert(waiting!, 1, { atMs: RAISED_AT_MS, queueDepth: 1, notifiesStaff: true });
-  return { ...alert, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1, ...changes };
+  const alertId = alertIdOf(alert.eventId);
+  return { ...alert, alertId, earlierAlertId: null, emails: ['mara@example.com'], attempt: 1, ...changes };
 }
 
 /** Rounds over so many due mails, so long after they were raised. */
@@ -27,6 +28,7 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
   const outcomes: MailOutcome[] = [];
   const ending = new AbortController();
   const sending = { now: 0, most: 0, sent: 0, refusal: null as string | null, to: [] as (readonly string[])[] };
+  const postgres = { settles: 0, refusesSettling: () => false, isAway: false };
   let takeStuck: () => void = () => undefined;
   const stuck = new Promise<void>((resolve) => (takeStuck = resolve));
   const time = { nowMs: RAISED_AT_MS + afterMs };
@@ -38,6 +40,7 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
   const rounds = new MailRounds({
     mails: {
       take(_now: number, _until: number, { limit, sending: of, perOrg }: MailRoom) {
+        if (postgres.isAway) return Promise.reject(new Error('Postgres is away'));
         const taken: AlertMail[] = [];
         const held = (orgId: OrgId) => [...of, ...taken.map((mail) => mail.orgId)].filter((one) => one === orgId);
         for (const mail of [...mails]) {
@@ -46,7 +49,11 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
         }
         return Promise.resolve(taken);
       },
-      settle: (_mail: AlertMail, outcome: MailOutcome) => Promise.resolve(outcomes.push(outcome)),
+      settle(_mail: AlertMail, outcome: MailOutcome) {
+        postgres.settles++;
+        if (postgres.refusesSettling()) return Promise.reject(new Error('Postgres is away'));
+        return Promise.resolve(outcomes.push(outcome));
+      },
     } as unknown as AlertMails,
     transport: {
       async send(mail: StaffMail) {
@@ -67,7 +74,7 @@ function theRounds(due: number, afterMs = 0, limits = { perHour: 0, domains: [] 
     metrics,
     health,
   });
-  return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails, time, logged };
+  return { rounds, outcomes, ending, sending, takeStuck, health, metrics, mails, time, logged, postgres };
 }
 
 afterEach(() => {
@@ -120,6 +127,47 @@ describe('a round of mails', () => {
     ending.abort();
     expect(await round).toBe(CONNECTIONS);
     expect(sending.sent).toBe(CONNECTIONS);
+  });
+
+  it('saves the outcome of a mail again until Postgres has it, and sends no mail twice', async () => {
+    const { rounds, outcomes, ending, sending, postgres } = theRounds(2);
+    postgres.refusesSettling = () => postgres.settles <= 3;
+    expect(await rounds.round(ending.signal)).toBe(2);
+    expect(sending.sent).toBe(2);
+    expect(outcomes).toEqual([{ kind: 'sent' }, { kind: 'sent' }]);
+    expect(postgres.settles).toBe(5);
+  });
+
+  it.each(['is no longer reserved', 'was sent by a process that ends'])(
+    'tries to save the outcome of a mail no longer once it %s',
+    async (why) => {
+      const { rounds, ending, time, postgres } = theRounds(1);
+      postgres.refusesSettling = () => {
+        if (why === 'is no longer reserved') time.nowMs += 100_000;
+        else if (postgres.settles === 2) ending.abort();
+        return true;
+      };
+      await expect(rounds.round(ending.signal)).rejects.toThrow('Postgres is away');
+      expect(postgres.settles).toBe(2);
+    },
+  );
+
+  it('leaves mails under way when it fails, and says when they have ended', async () => {
+    const { rounds, outcomes, ending, takeStuck, mails, postgres } = theRounds(0);
+    mails.push(aMail(1, { emails: [STUCK] }));
+    const round = rounds.round(ending.signal);
+    await eventually(() => {
+      expect(mails).toHaveLength(0);
+    });
+    postgres.isAway = true;
+    await expect(round).rejects.toThrow('Postgres is away');
+    let isIdle = false;
+    const idle = rounds.idle().then(() => (isIdle = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isIdle).toBe(false);
+    takeStuck();
+    await idle;
+    expect(outcomes).toEqual([{ kind: 'sent' }]);
   });
 
   it('shows in the health of the process whether the last mail was sent, without the answer of the server', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { mailRetryDelayMs, mayBeMailed, messageOf, type Clock, type OrgId } from '#libs/domain';
 import type { AlertMail, AlertMails, MailOutcome } from '#libs/postgres';
-import type { HealthBoard, Logger } from '#libs/runtime';
+import { untilItWorks, type HealthBoard, type Logger } from '#libs/runtime';
 import type { Metrics } from '#libs/telemetry';
 import { MailQuota } from './mail-quota.js';
 import { CONNECTIONS, MAIL_TIMES, type MailTransport } from './mail-transport.js';
@@ -61,12 +61,17 @@ export class MailRounds {
   async round(signal: AbortSignal): Promise<number> {
     for (let tried = 0; ;) {
       const mails = signal.aborted ? [] : await this.#take();
-      for (const mail of mails) this.#begin(mail);
+      for (const mail of mails) this.#begin(mail, signal);
       tried += mails.length;
       this.#show();
       if (this.#sending.size === 0) return tried;
       await Promise.race([...this.#sending.keys(), delay(LOOK_AGAIN_MS, undefined, { ref: false })]);
     }
+  }
+
+  /** Resolves once no mail is under way. A round that failed has not waited for its mails. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#sending.keys());
   }
 
   /**
@@ -87,8 +92,8 @@ export class MailRounds {
     return this.use.mails.take(nowMs, nowMs + HELD_MS, { limit, sending, perOrg });
   }
 
-  #begin(mail: AlertMail): void {
-    const attempt = this.#attempt(mail).finally(() => this.#sending.delete(attempt));
+  #begin(mail: AlertMail, signal: AbortSignal): void {
+    const attempt = this.#attempt(mail, signal).finally(() => this.#sending.delete(attempt));
     this.#sending.set(attempt, mail.orgId);
   }
 
@@ -99,9 +104,10 @@ export class MailRounds {
     else health.ready(MAILS_PART);
   }
 
-  async #attempt(mail: AlertMail): Promise<void> {
+  async #attempt(mail: AlertMail, signal: AbortSignal): Promise<void> {
+    const heldUntilMs = this.use.clock.now() + HELD_MS;
     const outcome = await this.#send(mail);
-    await this.use.mails.settle(mail, outcome);
+    await this.#settle(mail, outcome, { heldUntilMs, signal });
     if (outcome.kind === 'failed' && outcome.error === TOO_MANY) {
       this.use.metrics.add(ATTEMPTS, { outcome: 'limited' });
       return;
@@ -116,6 +122,20 @@ export class MailRounds {
       if (outcome.kind === 'sent') this.use.metrics.add(ATTEMPTS, { outcome: 'sent' });
       this.use.logger.info(line, 'alert.mailed');
     }
+  }
+
+  /** Repeats until Postgres has the outcome: without it, the mail is sent again. Gives up once another process may send it. */
+  async #settle(
+    mail: AlertMail,
+    outcome: MailOutcome,
+    until: { readonly heldUntilMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    await untilItWorks(() => this.use.mails.settle(mail, outcome), {
+      onFailure: (error, _failures, waitMs) => {
+        if (until.signal.aborted || this.use.clock.now() >= until.heldUntilMs) throw error;
+        this.use.logger.warn({ alert_id: mail.alertId, wait_ms: waitMs, err: error }, 'alerting.mails_wait');
+      },
+    });
   }
 
   async #send(mail: AlertMail): Promise<MailOutcome> {

@@ -47,6 +47,7 @@ export class SendMails extends RegularWork {
   override async beforeApplicationShutdown(): Promise<void> {
     const cutting = setTimeout(() => void this.#transport?.close(), LAST_MAILS_MS);
     await super.beforeApplicationShutdown();
+    await this.#rounds?.idle();
     clearTimeout(cutting);
     await this.#transport?.close();
   }

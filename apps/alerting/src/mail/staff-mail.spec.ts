@@ -32,7 +32,7 @@ function aMail(stage: 1 | 2 = 1, told: Readonly<Record<string, unknown>> = {}): 
   } as const;
   const alert = raiseAlert(waiting, stage, { atMs: HANDED_OFF_AT_MS + 62_000, queueDepth: 3, notifiesStaff: true });
   const earlierAlertId = stage === 1 ? null : alertIdOf(ENTRY);
-  return { ...alert, earlierAlertId, emails: ['mara@example.com'], attempt: 1 };
+  return { ...alert, alertId: alertIdOf(alert.eventId), earlierAlertId, emails: ['mara@example.com'], attempt: 1 };
 }
 
 describe('the mail of a staff alert', () => {

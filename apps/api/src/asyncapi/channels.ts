@@ -59,7 +59,9 @@ export const CHANNELS: JsonObject = {
   }),
   staffAlerts: channel(NAMES.staffAlerts, {
     title: 'Staff alerts',
-    description: 'Chats without an answer after a threshold, for services that alert staff.',
+    description:
+      'Chats without an answer after a threshold, for services that alert staff. The topic may hold an alert twice: ' +
+      'ignore an `alert_id` that you have seen.',
     messages: ['staffAlert'],
   }),
 };

@@ -1,10 +1,9 @@
 import { Controller, Get, Header, Inject, Param, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock, DeliveryId, EndpointId, OrgId } from '#libs/domain';
-import { DeliveryLog, EndpointRecords } from '#libs/postgres';
+import { DeliveryLog, EndpointRecords, FeedReader } from '#libs/postgres';
 import { kindOf } from '#libs/destinations';
-import { CLOCK, CONFIG } from '#libs/platform';
-import type { Config } from '#libs/runtime';
+import { CLOCK } from '#libs/platform';
 import { keyOf, OrgOfKey } from '../auth/authenticated-key.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { EndpointIdPipe } from '../webhooks/endpoint-id.pipe.js';
@@ -17,7 +16,7 @@ export class GetDeliveryController {
   constructor(
     private readonly log: DeliveryLog,
     private readonly endpoints: EndpointRecords,
-    @Inject(CONFIG) private readonly config: Config,
+    private readonly feed: FeedReader,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -31,16 +30,21 @@ export class GetDeliveryController {
     @Param('id', EndpointIdPipe) id: EndpointId,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: DeliveryId,
   ): Promise<string> {
-    const keptSince = new Date(this.clock.now() - this.config.retentionMs);
-    const found = await this.log.findWhole(orgId, id, deliveryId, keptSince);
+    const found = await this.log.findWhole(orgId, id, deliveryId);
     const target = await this.endpoints.pushTarget(orgId, id);
     if (found === undefined || target === undefined) throw noSuchDelivery();
+    const event = await this.feed.find(orgId, found.delivery.seq, this.clock.now());
+    const envelope = event?.envelope.toString() ?? null;
     const members = {
       ...deliveryJson(found.delivery),
       endpoint_id: id,
       attempts_log: found.attemptsLog.map(attemptJson),
-      request: kindOf(target.url).sentRequest(found, target, keyOf(request).scopes.includes('webhooks:write')),
+      request: kindOf(target.url).sentRequest(
+        { ...found, envelope },
+        target,
+        keyOf(request).scopes.includes('webhooks:write'),
+      ),
     };
-    return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${found.envelope ?? 'null'}}}`;
+    return `{"data":${JSON.stringify(members).slice(0, -1)},"envelope":${envelope ?? 'null'}}}`;
   }
 }

@@ -1,6 +1,12 @@
 import { expect, it } from '@jest/globals';
 import type { EndpointId, OrgId, RecoveryId } from '#libs/domain';
-import type { AuditActor, EndpointRecords, RecoveryOrder, RecoveryRecords } from '#libs/postgres';
+import {
+  NOT_BEGUN,
+  type AuditActor,
+  type EndpointRecords,
+  type RecoveryOrder,
+  type RecoveryRecords,
+} from '#libs/postgres';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStageKit } from '../../../../test/support/stage-kit.js';
 import { Recoveries } from './recoveries.js';
@@ -20,9 +26,17 @@ const aRecovery = (orgId: OrgId, id: string) => ({
   scheduled: 0,
 });
 
-/** Recoveries of which some wait for a turn. A page that is asked for never comes. */
-/** @param postgresMs the clock of Postgres; that of the process is at 0 */
-function someRecoveries(postgresMs = 0) {
+/**
+ * Recoveries of which some wait for a turn.
+ * @param postgresMs the clock of Postgres; that of the process is at 0
+ * @param page a page that is asked for; by default it never comes
+ * @param end whether a recovery could be ended
+ */
+function someRecoveries({
+  postgresMs = 0,
+  page = () => new Promise<never>(() => undefined),
+  end = () => Promise.resolve(true),
+} = {}) {
   const ends: unknown[] = [];
   const releases: unknown[] = [];
   const waiting: ReturnType<typeof aRecovery>[] = [];
@@ -32,7 +46,10 @@ function someRecoveries(postgresMs = 0) {
   const records = {
     by: () => records,
     begin: (id: RecoveryId, { orgId }: RecoveryOrder) => Promise.resolve(aRecovery(orgId, id)),
-    end: (...end: unknown[]) => ends.push(end),
+    end: (...given: unknown[]) => {
+      ends.push(given);
+      return end();
+    },
     release: (...release: unknown[]) => Promise.resolve(releases.push(release)),
     claim: (_worker: unknown, orgIds: readonly OrgId[]) => {
       served.push(orgIds);
@@ -48,7 +65,7 @@ function someRecoveries(postgresMs = 0) {
     pending: () => Promise.resolve(0),
     page: (orgId: OrgId) => {
       asked.push(orgId);
-      return new Promise<never>(() => undefined);
+      return page();
     },
   };
   let begun = 0;
@@ -86,6 +103,24 @@ it('a recovery that begins while the process ends is left to another process', a
   expect(releases).toEqual([[expect.objectContaining({ id: 'rec_1' }), expect.any(String), 0]]);
 });
 
+const failingPage = () => Promise.reject(new Error('away'));
+
+it('a recovery that fails before it has sent anything is ended, and its request fails', async () => {
+  const { recover, ends } = someRecoveries({ page: failingPage });
+  await expect(recover(ORG)).rejects.toThrow('away');
+  expect(ends).toEqual([
+    [expect.objectContaining({ id: 'rec_1' }), expect.any(String), expect.objectContaining({ error: NOT_BEGUN })],
+  ]);
+});
+
+it.each([
+  ['Postgres is away', () => Promise.reject<boolean>(new Error('away'))],
+  ['another process works on it', () => Promise.resolve(false)],
+])('a recovery that cannot be ended, since %s, goes on, and its request says so', async (_why, end) => {
+  const { recover } = someRecoveries({ page: failingPage, end });
+  expect(await recover(ORG)).toEqual({ id: 'rec_1', complete: false, matched: 0, scheduled: 0 });
+});
+
 it('an organization that begins many recoveries leaves the turns to those of others', async () => {
   const { recover, look, waiting, asked, releases } = someRecoveries();
   const other = 'other' as OrgId;
@@ -121,7 +156,7 @@ it.each([
   [10, 0],
   [-10, -10],
 ])('recoveries are past retention by the clock that is behind: %i ms', async (postgresMs, expected) => {
-  const { look, prunedBefore } = someRecoveries(postgresMs);
+  const { look, prunedBefore } = someRecoveries({ postgresMs });
   await look();
   expect(prunedBefore).toEqual([expected]);
 });

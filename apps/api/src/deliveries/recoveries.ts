@@ -200,15 +200,13 @@ export class Recoveries extends RegularWork {
       await Promise.race([shown, delay(PATIENCE_MS, undefined, { ref: false })]);
     } catch (error) {
       // The process ends. The recovery is stored, and another process goes on with it.
-      const isEnding = this.#ending.signal.aborted;
+      const goesOn = this.#ending.signal.aborted || run.progress.scheduled > 0;
       // Otherwise the caller learns of it and asks again, so nothing of this recovery may follow.
-      if (isEnding || run.progress.scheduled > 0) return { id: recovery.id, ...run.progress };
-      await this.records.end(recovery, worker, {
-        status: 'failed',
-        error: NOT_BEGUN,
-        at: new Date(this.clock.now()),
-      });
-      throw error;
+      const at = new Date(this.clock.now());
+      const hasEnded =
+        !goesOn &&
+        (await this.records.end(recovery, worker, { status: 'failed', error: NOT_BEGUN, at }).catch(() => false));
+      if (hasEnded) throw error;
     }
     return { id: recovery.id, ...run.progress };
   }

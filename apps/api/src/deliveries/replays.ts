@@ -17,8 +17,7 @@ import {
   type DeliveryRecord,
 } from '#libs/postgres';
 import { Appender, type TopicNames } from '#libs/kafka-log';
-import { CLOCK, CONFIG, TOPICS } from '#libs/platform';
-import type { Config } from '#libs/runtime';
+import { CLOCK, TOPICS } from '#libs/platform';
 import { noSuchEndpoint } from '../webhooks/endpoint-id.pipe.js';
 import { refuseInactive } from '../webhooks/refuse-inactive.js';
 import { appendOrRefuse } from './append-or-refuse.js';
@@ -37,7 +36,6 @@ export class Replays {
     private readonly audit: AuditLog,
     private readonly appender: Appender,
     private readonly projected: ProjectedDelivery,
-    @Inject(CONFIG) private readonly config: Config,
     @Inject(TOPICS) private readonly topics: TopicNames,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -59,12 +57,8 @@ export class Replays {
     const delivery = await this.log.find(orgId, id, deliveryId);
     if (delivery === undefined) throw noSuchDelivery();
     refuseInactive(endpoint);
-    const envelope = await this.log.keptEnvelope(
-      orgId,
-      delivery.seq,
-      new Date(this.clock.now() - this.config.retentionMs),
-    );
-    if (envelope === undefined) {
+    const event = await this.feed.find(orgId, delivery.seq, this.clock.now());
+    if (event === undefined) {
       const { headSeq } = await this.feed.bounds(orgId, this.clock.now());
       // The feed and the delivery log are projected side by side.
       if (headSeq < delivery.seq) throw notInFeedYet();
@@ -82,7 +76,7 @@ export class Replays {
     const nowMs = this.clock.now();
     const atMs = replayAtMs(nowMs, delivery.createdAtMs, lastAttemptEndMs);
     const replayed: Replayed = { type: 'replayed', delivery, run, atMs };
-    await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, envelope, nowMs));
+    await appendOrRefuse(this.appender, replayRecords(this.topics, replayed, event.envelope, nowMs));
     await this.projected.of(orgId, id, deliveryId, replayed.run);
     return requestedDelivery(delivery, replayed);
   }

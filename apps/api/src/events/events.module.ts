@@ -10,7 +10,6 @@ import { GetEventController } from './get-event.controller.js';
 import { IngestEventsController } from './ingest/ingest-events.controller.js';
 import { IngestLag } from './ids/ingest-lag.js';
 import { OpenStreams } from './streams/open-streams.js';
-import { PendingIngest } from './ingest/pending-ingest.js';
 import { ReadFeedController } from './read-feed.controller.js';
 import { RequestTraces } from './ingest/request-traces.js';
 import { SharedReads } from './shared-reads.js';
@@ -27,7 +26,6 @@ import { StreamRoom } from './streams/stream-room.js';
     FeedHeads,
     IngestLag,
     OpenStreams,
-    PendingIngest,
     RequestTraces,
     SharedReads,
     StreamPages,

@@ -24,6 +24,8 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
   #stopping: Promise<unknown> = Promise.resolve();
   /** The checks that are to come, by org; `null` for all orgs. */
   readonly #checks = new Map<OrgId | null, NodeJS.Timeout>();
+  /** Those of them after which another one is to come. */
+  readonly #checksAgain = new Set<OrgId | null>();
   #isClosing = false;
 
   constructor(
@@ -125,11 +127,19 @@ export class FeedHeads implements OnApplicationBootstrap, BeforeApplicationShutd
     for (const head of this.#heads.values()) head.moved(null);
   }
 
-  /** Lets readers check their credentials once those that ended are no longer held. Many notifications are one check. */
+  /**
+   * Lets readers check their credentials once those that ended are no longer held. Many notifications are one check, and
+   * one more: at the first check, what ended shortly before it may still be held.
+   */
   #checkSoon(orgId: OrgId | null): void {
-    if (this.#isClosing || this.#checks.has(orgId)) return;
+    if (this.#isClosing) return;
+    if (this.#checks.has(orgId)) {
+      this.#checksAgain.add(orgId);
+      return;
+    }
     const check = () => {
       this.#checks.delete(orgId);
+      if (this.#checksAgain.delete(orgId)) this.#checkSoon(orgId);
       const all = orgId === null ? [...this.#heads.values()] : [this.#heads.get(orgId)];
       for (const head of all) for (const watch of head?.watches ?? []) watch.check();
     };

@@ -1,12 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { GaplessError, systemClock } from '#libs/domain';
+import { systemClock } from '#libs/domain';
 import { refusedByFramework } from '../problems/failure.js';
 import { sendProblem } from '../problems/send-problem.js';
 import { PROBLEM_MEDIA_TYPE, problemOf } from '../problems/problem.js';
 import { limitPipelining, MAX_PIPELINED } from './limit-pipelining.js';
-import { OpenConnections } from './open-connections.js';
+import { OpenConnections, type ClosingPatience } from './open-connections.js';
 import { requestIds } from './request-id.js';
 import { answerOnSocket } from './socket-problem.js';
 
@@ -23,22 +23,26 @@ const TIMEOUT_CHECK_MS = 2_000;
 /** The longest request target. So an id that is too long is answered as every other malformed id. */
 const MAX_PARAM_LENGTH = 16 * 1024;
 
-/** How often a closing server looks for connections that have become idle. */
-const IDLE_CHECK_MS = 50;
+/** How often a closing server looks for connections that it need not wait for. */
+const SWEEP_MS = 50;
+/** An ingest may take 15 s. Deployments allow 30 s for the whole stop. */
+const CLOSING_PATIENCE: ClosingPatience = { requestMs: 5_000, answerMs: 20_000 };
 
-/** Fastify for Nest, without the body parsers that Nest would add: `acceptJson` is the only one. */
+/** Fastify for Nest, without the body parsers that Nest would add: `configureApi` adds the only one. */
 class ApiAdapter extends FastifyAdapter {
+  closingPatience = CLOSING_PATIENCE;
   readonly #connections = new OpenConnections(this.getInstance<FastifyInstance>().server);
 
   override registerParserMiddleware(): void {
-    // `acceptJson` is the only body parser.
+    // `configureApi` adds the only one.
   }
 
-  /** Finishes the responses in progress, and closes idle connections. */
+  /** Finishes the responses in progress as far as clients send and read in time, and closes idle connections. */
   override async close(): Promise<void> {
+    const beganMs = performance.now();
     const sweep = setInterval(() => {
-      this.#connections.closeIdle();
-    }, IDLE_CHECK_MS);
+      this.#connections.sweep(performance.now() - beganMs, this.closingPatience);
+    }, SWEEP_MS);
     try {
       await super.close();
     } finally {
@@ -48,7 +52,7 @@ class ApiAdapter extends FastifyAdapter {
 }
 
 /** Creates the Fastify of the api, with strict limits and timeouts. */
-export function createApiAdapter(): FastifyAdapter {
+export function createApiAdapter(closingPatience = CLOSING_PATIENCE): FastifyAdapter {
   const requestId = requestIds(systemClock);
   const adapter = new ApiAdapter({
     logger: false,
@@ -74,8 +78,8 @@ export function createApiAdapter(): FastifyAdapter {
       answerOnSocket(error, socket, requestId({ headers: {} }));
     },
   });
+  adapter.closingPatience = closingPatience;
   const instance = adapter.getInstance<FastifyInstance>();
-  acceptJson(instance);
   ignoreExpectations(instance.server);
   limitPipelining(instance.server, (request, response) => {
     refusePipelined(request, response, requestId(request));
@@ -96,20 +100,5 @@ function refusePipelined({ url = '' }: IncomingMessage, response: ServerResponse
 function ignoreExpectations(server: Server): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
-  });
-}
-
-/**
- * Accepts JSON bodies only (415 otherwise). Handlers get the bytes as they were sent, and each operation reads its own.
- */
-function acceptJson(instance: FastifyInstance): void {
-  instance.removeAllContentTypeParsers();
-  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity') {
-      done(new GaplessError('unsupported_media_type', 'The body must not be encoded.'));
-    } else {
-      done(null, body);
-    }
   });
 }

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import { Metrics } from '#libs/telemetry';
 import { CONFIG, LOGGER } from '#libs/platform';
@@ -14,6 +14,7 @@ import { RateLimits } from '../rate-limits/rate-limits.js';
 import { allowedMethods } from '../openapi/allowed-methods.js';
 import { serveDocs } from '../openapi/serve-docs.js';
 import { logAccess } from './access-log.js';
+import { acceptJson } from './bodies/accept-json.js';
 import { Callers } from './callers.js';
 import { limitUnreadAnswers } from './limit-unread-answers.js';
 import { measureRequests } from './measure-requests.js';
@@ -50,8 +51,9 @@ export function configureApi(app: NestFastifyApplication): void {
     done();
   });
   instance.addHook('onRequest', refuseOtherHosts);
-  instance.addHook('onRequest', refuseOtherMethods);
+  instance.addHook('onRequest', refuseOtherOperations);
   applyBodyLimits(instance);
+  acceptJson(instance, app.get<Config>(CONFIG).maxPendingIngestBytes);
   authenticateRequests(instance, app.get(RequestAuthenticator));
   limitRequests(instance, app.get(RateLimits));
   limitUnreadAnswers(instance, app.get<Config>(CONFIG).streamMemoryBytes, app.get(Callers));
@@ -63,11 +65,15 @@ export function configureApi(app: NestFastifyApplication): void {
   serveDashboard(instance, app.get<Config>(CONFIG));
 }
 
-/** Refuses methods that a known path does not have (RFC 9110, 15.5.6). */
-function refuseOtherMethods(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-  const allowed = request.is404 ? allowedMethods(request.url) : [];
-  if (allowed.length === 0) {
+/** Refuses unknown paths, and methods that a known path does not have (RFC 9110, 15.5.6), before a body is read. */
+function refuseOtherOperations(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+  if (!request.is404) {
     done();
+    return;
+  }
+  const allowed = allowedMethods(request.url);
+  if (allowed.length === 0) {
+    done(new errorCodes.FST_ERR_NOT_FOUND());
     return;
   }
   reply.header('allow', allowed.join(', '));

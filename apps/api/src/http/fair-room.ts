@@ -1,3 +1,14 @@
+import type { FastifyRequest } from 'fastify';
+import '../auth/authenticated-key.js';
+import '../portal/portal-sessions.js';
+
+/** Whose share a request takes room of: that of its organization, its portal or its service key; `null` without a key. */
+export function sharerOf({ apiKey, portal }: FastifyRequest): string | null {
+  if (apiKey === null) return null;
+  // An organization can have many keys.
+  return portal === null ? (apiKey.orgId ?? apiKey.quota) : apiKey.quota;
+}
+
 /**
  * Shares room for bytes among callers. Each may hold half of what the others leave, so the next caller always finds
  * room.

@@ -4,7 +4,7 @@ import { validateSync, type ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type FieldProblem } from '#libs/domain';
 import { nestsDeeperThan } from '#libs/event-validation';
-import { bodyOf } from './body.js';
+import { bodyOf } from './bodies/body.js';
 import { membersOf } from './body-schema.js';
 import type { MemberRule } from './checked.decorator.js';
 import { MAX_PROBLEMS, memberPointer, throwIfInvalid } from './validation-error.js';

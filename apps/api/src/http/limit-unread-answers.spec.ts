@@ -1,5 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GaplessError, OrgId } from '#libs/domain';
@@ -22,6 +24,8 @@ let port: number;
 let sockets: Socket[];
 let made: number;
 let asked: EventEmitter;
+/** What was asked for over connections that are closed. */
+let closed: string[];
 
 /**
  * @param answers how many of them have room
@@ -33,6 +37,8 @@ async function start(answers: number, deadlineMs?: number): Promise<void> {
   app.decorateRequest('apiKey', null);
   app.decorateRequest('portal', null);
   app.addHook('onRequest', (request, _reply, done) => {
+    const ofThisTest = closed;
+    request.raw.socket.once('close', () => ofThisTest.push(request.url));
     const quota = request.headers['x-api-key'];
     const orgId = (request.headers['x-org'] ?? null) as OrgId | null;
     request.apiKey = typeof quota === 'string' ? ({ quota, orgId } as AuthenticatedKey) : null;
@@ -56,14 +62,20 @@ async function start(answers: number, deadlineMs?: number): Promise<void> {
     reply.hijack();
     reply.raw.write('x');
   });
+  app.get('/file', (_request, reply) => reply.type('text/javascript').send(Readable.from(manyPieces())));
+  app.get('/events', (_request, reply) => reply.type('text/event-stream').send(Readable.from(manyPieces())));
   app.get('/small', () => 'x');
   app.post('/small', () => 'x');
   await app.listen({ port: 0, host: '127.0.0.1' });
   port = (app.server.address() as AddressInfo).port;
 }
 
+function* manyPieces(): Generator<string> {
+  for (let bytes = 0; bytes < ANSWER_BYTES; bytes += 16 * 1024) yield 'x'.repeat(16 * 1024);
+}
+
 beforeEach(async () => {
-  [sockets, made, asked] = [[], 0, new EventEmitter()];
+  [sockets, made, asked, closed] = [[], 0, new EventEmitter(), []];
   await start(2);
 });
 
@@ -140,6 +152,18 @@ describe('answers that a caller does not read', () => {
     } finally {
       clearInterval(reading);
     }
+  });
+
+  it('end with the deadline if they are files, and do not if they are streams of events', async () => {
+    await app.close();
+    await start(2, 500);
+    await askWithoutReading('/events');
+    await askWithoutReading('/file');
+    await eventually(() => {
+      expect(closed).toEqual(['/file']);
+    });
+    await delay(1_000);
+    expect(closed).toEqual(['/file']);
   });
 
   it('take no room if the caller was gone before they were made', async () => {

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GaplessError } from '#libs/domain';
 import '../auth/authenticated-key.js';
 import { networkOfCaller } from './caller-address.js';
 import type { Callers } from './callers.js';
-import { FairRoom } from './fair-room.js';
+import { FairRoom, sharerOf } from './fair-room.js';
 import { whenClosed } from './when-closed.js';
 
 /** Smaller answers do not count: sockets hold as much by themselves. */
@@ -17,8 +18,9 @@ const DEADLINE_MS = 300_000;
  * Limits the memory of large answers that callers have asked for and do not read, such as pages of the feed, for each
  * organization and in total. Beyond it, the organization gets no large answer, and a key that holds one gets nothing.
  * The portal of an organization counts apart, so that its visitors take no room from the organization's own keys.
+ * Files that are sent as they are read take little memory, and only have the limits of time.
  * @param maxBytes of all answers to callers with a key. The answers to callers without one have half as much of their own.
- * @param deadlineMs how long a client may read one large answer
+ * @param deadlineMs how long a client may read one large answer, or one file
  */
 export function limitUnreadAnswers(
   instance: FastifyInstance,
@@ -30,12 +32,8 @@ export function limitUnreadAnswers(
   const withoutKey = new FairRoom(maxBytes / 2);
   const heldByKey = new FairRoom(maxBytes);
   const roomOf = ({ apiKey }: FastifyRequest) => (apiKey === null ? withoutKey : ofKeys);
-  const callerOf = (request: FastifyRequest): string => {
-    const { apiKey, portal } = request;
-    // Anyone can have many addresses, and an organization many keys.
-    if (apiKey === null) return networkOfCaller(callers.addressOf(request));
-    return portal === null ? (apiKey.orgId ?? apiKey.quota) : apiKey.quota;
-  };
+  // Anyone can have many addresses.
+  const callerOf = (request: FastifyRequest) => sharerOf(request) ?? networkOfCaller(callers.addressOf(request));
   const holdsAnswers = ({ apiKey }: FastifyRequest) => apiKey !== null && heldByKey.held(apiKey.quota) > 0;
   const hasRoom = (request: FastifyRequest, bytes: number): boolean => {
     const [room, caller] = [roomOf(request), callerOf(request)];
@@ -53,7 +51,20 @@ export function limitUnreadAnswers(
     done(isFull ? tooManyUnread() : undefined);
   });
   instance.addHook('onSend', (request, reply, payload, done) => {
+    // Also if another answer of the connection is before it.
+    const giveUp = () => {
+      request.raw.socket.destroy();
+    };
+    const limitTime = () => {
+      // A client that reads a little now and then would keep the room for hours.
+      const deadline = setTimeout(giveUp, deadlineMs).unref();
+      whenClosed(reply, () => {
+        clearTimeout(deadline);
+      });
+      reply.raw.setTimeout(PATIENCE_MS, giveUp);
+    };
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) {
+      if (payload instanceof Readable && !isEndless(reply)) limitTime();
       done(null, payload);
       return;
     }
@@ -71,20 +82,18 @@ export function limitUnreadAnswers(
       room.add(caller, more);
       if (quota !== undefined) heldByKey.add(quota, more);
     };
-    // Also if another answer of the connection is before it.
-    const giveUp = () => {
-      request.raw.socket.destroy();
-    };
-    // A client that reads a little now and then would keep the room for hours.
-    const deadline = setTimeout(giveUp, deadlineMs).unref();
     add(bytes);
     whenClosed(reply, () => {
-      clearTimeout(deadline);
       add(-bytes);
     });
-    reply.raw.setTimeout(PATIENCE_MS, giveUp);
+    limitTime();
     done(null, payload);
   });
+}
+
+/** Streams of events have a limit of their own, and no end. */
+function isEndless(reply: FastifyReply): boolean {
+  return String(reply.getHeader('content-type')).startsWith('text/event-stream');
 }
 
 function tooManyUnread(): GaplessError {

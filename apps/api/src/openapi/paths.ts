@@ -415,7 +415,7 @@ const eventDeliveries: JsonObject = {
     tag: DELIVERIES,
     summary: 'Read what became of an event at each endpoint',
     description:
-      'One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints that had a delivery.',
+      'One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints.',
     scope: 'webhooks:read',
     parameters: [EVENT],
     success: { status: 200, description: 'The answers.', content: dataOf(listOf('EventAnswer')) },
@@ -965,7 +965,6 @@ const foundConversation: JsonObject = {
       description: 'The chat in the queue, and its alerts.',
       content: dataOf(ref('FoundConversation')),
     },
-    errors: [],
   }),
 };
 

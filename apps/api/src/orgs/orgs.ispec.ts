@@ -22,8 +22,11 @@ import { eventually } from '../../../../test/support/infrastructure/eventually.j
 import { ApiModule } from '../api.module.js';
 import { FeedHeads } from '../events/feed-heads.js';
 import { apiHttp } from '../http/api-http.js';
+import { PORTAL_SCOPES } from '../portal/portal-session.dto.js';
 
 const ORGS = '/api/v1/internal/orgs';
+const SOME_ENDPOINT = { url: 'https://127.0.0.1:8443/', events: ['ticket.created'] };
+const THRESHOLDS = { first_alert_seconds: 5, second_alert_seconds: 9 };
 const identifiers = new Identifiers(systemClock);
 
 interface Answer<T> {
@@ -66,10 +69,18 @@ async function aKeyWith(orgId: OrgId | null, scopes: readonly ApiKeyScope[]): Pr
   return new ApiKeyRecords(store).create({ id, orgId, scopes, secret, createdAt: new Date(), expiresAt: null });
 }
 
-async function ask<T = unknown>(method: string, path: string, body?: unknown, key = service): Promise<Answer<T>> {
+const ask = <T = unknown>(method: string, path: string, body?: unknown, key = service): Promise<Answer<T>> =>
+  askAs<T>({ 'x-api-key': key }, method, path, body);
+
+async function askAs<T = unknown>(
+  caller: Record<string, string>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer<T>> {
   const response = await fetch(`${app.url}${path}`, {
     method,
-    headers: { 'x-api-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: { ...caller, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
@@ -271,8 +282,8 @@ describe('deleting an organization', () => {
     ] as const) {
       await ask('PUT', `${ORGS}/${org}`, { name: 'Acme' });
       expect((await anEndpoint(itsKey)).status).toBe(201);
-      const thresholds = { first_alert_seconds: 5, second_alert_seconds: 9 };
-      expect((await ask('PUT', `${ORGS}/${org}/live-chat-settings`, thresholds)).status).toBe(200);
+      expect((await ask('PUT', `${ORGS}/${org}/live-chat-settings`, THRESHOLDS)).status).toBe(200);
+      expect((await ask('PUT', '/api/v1/external/cursors/reader', { seq: 0 }, itsKey)).status).toBe(200);
       expect((await ask('POST', `${ORGS}/${org}/portal-sessions`, { scopes: ['events:read'] })).status).toBe(201);
       expect((await ask('POST', '/api/v1/dashboard/session', { api_key: itsKey })).status).toBe(200);
     }
@@ -282,8 +293,8 @@ describe('deleting an organization', () => {
     const directory = new EndpointDirectory(store, app.app.get(SecretCipher));
     const from = new Map([orgId, other].map((org) => [org, { seq: 1 as Seq, offset: 0 }]));
     expect([...(await directory.subscribersOf(from)).keys()]).toEqual([other]);
-    const tables = ['orgs', 'org_days', 'api_keys', 'endpoints', 'live_chat_settings', 'alerts', 'portal_sessions'];
-    for (const table of tables) {
+    const tables = ['orgs', 'org_days', 'api_keys', 'endpoints', 'feed_cursors', 'live_chat_settings', 'alerts'];
+    for (const table of [...tables, 'portal_sessions']) {
       const rows = await store.query<{ org_id: OrgId }>(`select distinct org_id from ${table} where org_id = any($1)`, [
         [orgId, other],
       ]);
@@ -302,12 +313,7 @@ describe('deleting an organization', () => {
     const [orgId, other] = [anOrgId(), anOrgId()];
     const second = await gapless.start([ApiModule], { http: apiHttp });
     const [key, othersKey] = [await anApiKey(store, orgId), await anApiKey(store, other)];
-    const scopes = ['events:read', 'webhooks:read'];
-    const link = await ask<{ url: string }>('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes });
-    const session = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
-      link_token: new URL(link.data.url).hash.slice(1),
-    });
-    const bearer = { authorization: `Bearer ${session.data.token}` };
+    const bearer = await aVisitor(orgId);
     const feed = '/api/v1/external/events';
     const accept = { accept: 'text/event-stream' };
     const watches = [app, second].map((one) => jest.spyOn(one.app.get(FeedHeads), 'watch'));
@@ -385,8 +391,7 @@ describe('deleting an organization', () => {
     [
       'live-chat settings',
       async (orgId: OrgId) => {
-        const thresholds = { first_alert_seconds: 5, second_alert_seconds: 9 };
-        expect((await ask('PUT', `${ORGS}/${orgId}/live-chat-settings`, thresholds)).status).toBe(200);
+        expect((await ask('PUT', `${ORGS}/${orgId}/live-chat-settings`, THRESHOLDS)).status).toBe(200);
       },
     ],
   ])('answers 204 if the organization has only %s, and 404 after that', async (_what, arrange) => {
@@ -433,52 +438,72 @@ describe('deleting an organization', () => {
     expect(await new ApiKeyRecords(store).list(orgId)).toEqual([]);
   });
 
-  it.each([
-    ['apiKeys' as const, '/api/v1/external/api-keys', { scopes: ['events:read'] }],
-    ['endpoints' as const, '/api/v1/external/webhooks', { url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }],
-  ])('leaves none of the %s to a request that waits for it', async (what, path, body) => {
-    const orgId = anOrgId();
-    const key = await anApiKey(store, orgId);
-    const [deleted, created] = await store.transaction(async (runner) => {
-      // Both wait for this transaction, in this order.
-      await lockFor(runner, what, orgId);
-      const deletes = ask('DELETE', `${ORGS}/${orgId}`);
-      await untilWaiting(1);
-      const creates = ask('POST', path, body, key);
-      await untilWaiting(2);
-      return [deletes, creates];
+  describe.each([
+    ['an API key', async (orgId: OrgId) => ({ 'x-api-key': await anApiKey(store, orgId) })],
+    ['a visitor of the portal', aVisitor],
+  ])('leaves nothing to a request of %s that waits for it', (_who, aCaller) => {
+    it.each([
+      ['apiKeys', 'api_keys', 'POST', () => '/api/v1/external/api-keys', { scopes: ['events:read'] }],
+      ['endpoints', 'endpoints', 'POST', () => '/api/v1/external/webhooks', SOME_ENDPOINT],
+      ['feedCursors', 'feed_cursors', 'PUT', () => '/api/v1/external/cursors/reader', { seq: 0 }],
+      ['liveChatSettings', 'live_chat_settings', 'PUT', (id: OrgId) => `${ORGS}/${id}/live-chat-settings`, THRESHOLDS],
+    ] as const)('such as %s', async (what, table, method, path, body) => {
+      const orgId = anOrgId();
+      const caller = await aCaller(orgId);
+      const [deleted, created] = await store.transaction(async (runner) => {
+        // Both wait for this transaction, in this order.
+        await lockFor(runner, what, orgId);
+        const deletes = ask('DELETE', `${ORGS}/${orgId}`);
+        await untilWaiting(1);
+        const creates = askAs(caller, method, path(orgId), body);
+        await untilWaiting(2);
+        return [deletes, creates];
+      });
+      expect([(await deleted).status, await created]).toMatchObject([204, { status: 401, code: 'invalid_api_key' }]);
+      expect(await store.query(`select 1 from ${table} where org_id = $1`, [orgId])).toEqual([]);
     });
-    expect([(await deleted).status, await created]).toMatchObject([204, { status: 401, code: 'invalid_api_key' }]);
-    const other = await anApiKey(store, orgId);
-    expect((await ask('GET', '/api/v1/external/webhooks', undefined, other)).data).toEqual([]);
-    expect(await new ApiKeyRecords(store).list(orgId)).toHaveLength(1);
   });
 
-  it('leaves no endpoint to a visitor of the portal who waits for it', async () => {
+  it('leaves no cursor to a reader that waits for one that is deleted', async () => {
     const orgId = anOrgId();
-    const link = await ask('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes: ['webhooks:write'] });
-    const opened = await fetch(`${app.url}/api/v1/portal/session`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ link_token: (link.data as { url: string }).url.split('#')[1] }),
-    });
-    const { data } = (await opened.json()) as { data: { token: string } };
-    const [deleted, created] = await store.transaction(async (runner) => {
-      await lockFor(runner, 'endpoints', orgId);
+    const key = await anApiKey(store, orgId);
+    const move = (seq: number) => ask('PUT', '/api/v1/external/cursors/reader', { seq }, key);
+    expect((await move(0)).status).toBe(200);
+    const [deleted, moved] = await store.transaction(async (runner) => {
+      await runner.query('select from feed_cursors where org_id = $1 for update', [orgId]);
       const deletes = ask('DELETE', `${ORGS}/${orgId}`);
       await untilWaiting(1);
-      const creates = fetch(`${app.url}/api/v1/external/webhooks`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${data.token}` },
-        body: JSON.stringify({ url: 'https://127.0.0.1:8443/', events: ['ticket.created'] }),
-      });
+      const moves = move(1);
       await untilWaiting(2);
-      return [deletes, creates];
+      return [deletes, moves];
     });
-    expect([(await deleted).status, (await created).status]).toEqual([204, 401]);
-    expect(await store.query('select 1 from endpoints where org_id = $1', [orgId])).toEqual([]);
+    expect([(await deleted).status, (await moved).status]).toEqual([204, 401]);
+    expect(await store.query('select 1 from feed_cursors where org_id = $1', [orgId])).toEqual([]);
   });
 });
+
+describe('deleting an endpoint', () => {
+  it('leaves no recovery to a request that waits for it', async () => {
+    const key = await anApiKey(store, anOrgId());
+    const { id } = (await anEndpoint(key)).data;
+    const { recovered } = await store.transaction(async (runner) => {
+      await runner.query('delete from endpoints where id = $1', [id]);
+      const recovers = ask('POST', `/api/v1/external/webhooks/${id}/recover`, { since_seq: 0 }, key);
+      await untilWaiting(1);
+      return { recovered: recovers };
+    });
+    expect(await recovered).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});
+
+/** Opens the portal with all that a visitor may do in it. */
+async function aVisitor(orgId: OrgId): Promise<Record<string, string>> {
+  const link = await ask<{ url: string }>('POST', `${ORGS}/${orgId}/portal-sessions`, { scopes: PORTAL_SCOPES });
+  const session = await ask<{ token: string }>('POST', '/api/v1/portal/session', {
+    link_token: new URL(link.data.url).hash.slice(1),
+  });
+  return { authorization: `Bearer ${session.data.token}` };
+}
 
 /** Resolves once so many requests wait for a lock. */
 async function untilWaiting(requests: number): Promise<void> {

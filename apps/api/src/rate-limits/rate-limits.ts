@@ -35,7 +35,7 @@ class Quota {
   readonly policy: string;
 
   constructor(
-    readonly name: Countable,
+    name: Countable,
     readonly amount: number,
     readonly windowSeconds: number,
   ) {
@@ -50,7 +50,9 @@ class Quota {
   ): Promise<{ readonly remaining: number; readonly resetSeconds: number }> {
     // A request that costs more than the burst passes if the quota is full. Otherwise it could never pass.
     const used = await this.#limiter.penalty(who, Math.min(cost, this.amount) - counted);
-    return { remaining: this.amount - used.consumedPoints, resetSeconds: Math.ceil(used.msBeforeNext / 1_000) };
+    // The library reckons by the time of day. Its windows end by a timer, whatever the clock says.
+    const resetSeconds = Math.min(Math.ceil(used.msBeforeNext / 1_000), this.windowSeconds);
+    return { remaining: this.amount - used.consumedPoints, resetSeconds };
   }
 }
 

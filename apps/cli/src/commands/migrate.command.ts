@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { Store } from '#libs/postgres';
-import type { Environment } from '#libs/runtime';
+import { MigrationUnderWayError, type Store } from '#libs/postgres';
+import { untilItWorks, type Environment } from '#libs/runtime';
 import { adoptFeedList } from '../open-feed.js';
 
 /** The environment of the command. */
@@ -18,7 +18,7 @@ export function migrateCommand(context: MigrateContext, environment: Environment
     .option('--dry-run', 'only list the missing migrations')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
       const migrations = await context.withUnopenedStore(async (main) => {
-        const migrate = (store: Store) => (dryRun ? store.pendingMigrations() : store.migrate());
+        const migrate = (store: Store) => (dryRun ? store.pendingMigrations() : migrateInTurn(store, context));
         const found = [...(await migrate(main))];
         // Only with its own schema can the main database say which others hold the feed.
         if (!dryRun || found.length === 0) {
@@ -33,4 +33,14 @@ export function migrateCommand(context: MigrateContext, environment: Environment
       for (const name of migrations) context.print(`${dryRun ? 'missing' : 'applied'} ${name}`);
       if (migrations.length === 0) context.print('The schema is up to date.');
     });
+}
+
+/** Migrates when no other process does, and prints once what it waits for. */
+async function migrateInTurn(store: Store, { print }: MigrateContext): Promise<readonly string[]> {
+  return untilItWorks(() => store.migrate(), {
+    onFailure: (error, failures) => {
+      if (!(error instanceof MigrationUnderWayError)) throw error;
+      if (failures === 1) print(`waiting: ${error.message}`);
+    },
+  });
 }

@@ -1,8 +1,8 @@
 import { SEQ_NONE, type OrgId, type Seq } from '#libs/domain';
-import { FeedMove, FeedPlaces } from '#libs/postgres';
+import { FeedLists, FeedMove, FeedPlaces } from '#libs/postgres';
 import { LogPositions, partitionOf, readCheckpoint, readPartitions } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
-import { refuseIfRunning } from '../repair/group-places.js';
+import { refuseIfRunning, refuseRunning } from '../repair/group-places.js';
 import type { Progress } from '../verify/progress.js';
 import { rebuild, type RebuildReport, type RebuildRequest } from './rebuild.js';
 
@@ -18,8 +18,10 @@ export async function assignPlaces(
 ): Promise<RebuildReport> {
   const { store, config } = installation;
   await refuseIfRunning(installation);
+  // An api is in no group of Kafka, and would go on with its list.
+  refuseRunning(await new FeedLists(store).connections());
   const places = new FeedPlaces(store);
-  await places.beginMove();
+  const list = await places.beginMove();
   const report = await rebuild(installation, { ...request, projections: ['feed'], fromEmpty: true }, progress);
   const lastSeqs = await checkpointedSeqs(installation);
   const { all, mainPlace } = store.feed;
@@ -28,7 +30,7 @@ export async function assignPlaces(
     await new FeedMove(server.store).settleHeads(isHere, lastSeqs);
   }
   if (mainPlace === null) await new FeedMove(store).empty();
-  await places.endMove();
+  await places.endMove(list);
   return report;
 }
 

@@ -12,6 +12,7 @@ const MOVED = {
   closedInVain: 0,
   databases: ['a:1/new'],
   left: ['a:1/old'],
+  unmarked: [],
 };
 
 /** Nothing is connected to: a setting is wrong. */
@@ -47,6 +48,20 @@ describe('what a move says', () => {
   ])('has the statement that empties the main database only if it is one that the feed %s', (_, hasMainLeft) => {
     const text = moveLines({ ...MOVED, hasMainLeft }).join('\n');
     expect(text.includes('truncate events')).toBe(hasMainLeft);
+  });
+
+  it('names the databases that could not be marked as left, after what to do next', () => {
+    const lines = moveLines({ ...MOVED, hasMainLeft: false, unmarked: ['a:1/old'] });
+    expect(lines.at(-1)).toBe('Nothing uses a:1/old any more, but it could not be marked as left: it takes no writes.');
+    expect(lines.join('\n')).toContain('drop what nothing else needs');
+  });
+
+  it.each([
+    ['what to do next, if the feed has moved before', ['a:1/old'], 'The feed has left a:1/old'],
+    ['no more, if it was always there', [], undefined],
+  ])('is %s', (_, left, next) => {
+    const lines = moveLines({ left, hasMainLeft: false });
+    expect([lines[0], lines[3]?.slice(0, next?.length)]).toEqual(['The feed is in these databases already.', next]);
   });
 
   it('includes how often the feed was closed in vain', () => {

@@ -9,7 +9,7 @@ import { withInstallation } from '../installation.js';
 import { encryptionKeys } from '../secrets/encryption-keys.js';
 import { terminalProgress, type Progress } from '../verify/progress.js';
 import { assignPlaces } from './assign-places.js';
-import { moveFeed, type MoveReport } from './move/move-feed.js';
+import { moveFeed, type MovedBefore, type MoveReport } from './move/move-feed.js';
 import { rebuild, type RebuildReport } from './rebuild.js';
 
 interface RebuildFlags {
@@ -90,8 +90,7 @@ export function rebuildCommand(
           (installation) => moveFeed(installation, { urls, cipher, threads: request.threads, clock }, progress),
           { migrates: true },
         );
-        if (moved === undefined) context.print(flags.json === true ? '{}' : 'The feed is in these databases already.');
-        else for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
+        for (const line of flags.json === true ? [moveJson(moved)] : moveLines(moved)) context.print(line);
         return;
       }
       const report = await explained(
@@ -145,11 +144,16 @@ function readUrls(text: string, environment: Environment): readonly string[] {
   return read.value;
 }
 
-function moveJson({ closedMs, closedInVain, hasMainLeft: _, ...report }: MoveReport): string {
-  return JSON.stringify({ ...report, closed_ms: closedMs, closed_in_vain: closedInVain });
+function moveJson(moved: MoveReport | MovedBefore): string {
+  if (!('databases' in moved)) return '{}';
+  const { closedMs, closedInVain, ...report } = moved;
+  return JSON.stringify({ ...report, hasMainLeft: undefined, closed_ms: closedMs, closed_in_vain: closedInVain });
 }
 
-export function moveLines(moved: MoveReport): readonly string[] {
+export function moveLines(moved: MoveReport | MovedBefore): readonly string[] {
+  if (!('databases' in moved)) {
+    return ['The feed is in these databases already.', ...(moved.left.length === 0 ? [] : nextSteps(moved))];
+  }
   return [
     `${moved.records} records folded, ${moved.copied} events copied`,
     `${moved.events} events of ${moved.orgs} organizations compared: all the same`,
@@ -157,10 +161,21 @@ export function moveLines(moved: MoveReport): readonly string[] {
     ...(moved.closedInVain === 0
       ? []
       : [`Before that, the feed was closed and opened again ${moved.closedInVain} times, for up to 2 s each.`]),
+    ...nextSteps(moved),
+    ...(moved.unmarked.length === 0
+      ? []
+      : [
+          `Nothing uses ${moved.unmarked.join(', ')} any more, but it could not be marked as left: it takes no writes.`,
+        ]),
+  ];
+}
+
+function nextSteps({ left, hasMainLeft }: MovedBefore): readonly string[] {
+  return [
     'Set PROJECTION_DATABASE_URLS of every process to the new list, with its own account, and restart it.',
     'Until then, it uses the accounts of the list that you gave.',
-    `The feed has left ${moved.left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
-    ...(moved.hasMainLeft
+    `The feed has left ${left.join(', ')}. Once "gapless verify" is content, drop what nothing else needs.`,
+    ...(hasMainLeft
       ? ['Do not drop the main database (DATABASE_URL): run "truncate events, org_heads, feed_days" in it instead.']
       : []),
   ];

@@ -10,7 +10,7 @@ import {
   readPartitions,
   topicNames,
 } from '#libs/kafka-log';
-import { ProjectionShadow, Store } from '#libs/postgres';
+import { LOOKS_AT_FEED_LIST, PostgresProbe, ProjectionShadow, Store } from '#libs/postgres';
 import { createLogger, DAY_MS, type Config } from '#libs/runtime';
 import { aDatabaseLogin } from '../../../../test/support/database-login.js';
 import { anOrgId } from '../../../../test/support/ids.js';
@@ -21,6 +21,7 @@ import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../test/support/store.js';
 import { writeInTransaction } from '../../../../test/support/write-in-transaction.js';
 import type { Installation } from '../installation.js';
+import { assignPlaces } from './assign-places.js';
 import { feedTables, foldHere } from './fold/fold-stretches.js';
 import { foldInThread } from './fold/fold-thread.js';
 import type { FromFoldThread } from './fold/fold-threads.js';
@@ -249,6 +250,20 @@ it('a thread of a rebuild that may open no connection says so', async () => {
     await login.drop();
   }
   expect(sent).toEqual([{ kind: 'failed', reason: expect.stringContaining('too many connections') }]);
+});
+
+describe('an assignment of places', () => {
+  it('is refused while a process runs that is in no group of Kafka', async () => {
+    const api = new PostgresProbe({ databaseUrl: store.databaseUrl, applicationName: LOOKS_AT_FEED_LIST });
+    try {
+      await api.query('select 1');
+      await expect(assignPlaces(installation, REQUEST, PROGRESS)).rejects.toThrow(
+        /processes are running \(connection \d+ from [\d.]+:\d+\): stop all of them/,
+      );
+    } finally {
+      api.close();
+    }
+  });
 });
 
 describe('a fold', () => {

@@ -252,7 +252,7 @@ class Rebuild {
       await this.#foldTo(positions);
       const sinceMs = await this.#prunedBefore();
       return this.shadow.store.snapshot((rebuilt) =>
-        compareProjections(served, rebuilt, this.request.projections, sinceMs),
+        compareProjections(served, rebuilt, this.request.projections, { sinceMs, progress: this.progress }),
       );
     });
   }

@@ -52,7 +52,7 @@ export async function refuseIfRunning({ connection, config }: Installation): Pro
   );
 }
 
-/** @param running the groups that have members @throws CliError if there are any */
+/** @param running what shows that processes run, such as groups that have members @throws CliError if there are any */
 export function refuseRunning(running: readonly string[]): void {
   if (running.length === 0) return;
   throw new CliError(`processes are running (${running.join(', ')}): stop all of them, wait 10 s, then try again`);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { OverdueDeliveries } from '#libs/postgres';
+import { projectedUpTo } from '#libs/postgres';
 import {
   hasReached,
   readPartitions,
@@ -30,12 +30,11 @@ export async function awaitProjection(
   patienceMs: number,
   differences: Differences,
 ): Promise<Positions> {
-  const offsets = new OverdueDeliveries(store);
-  let reached = await offsets.projectedUpTo(projection, topic);
+  let reached = await projectedUpTo(store, projection, topic);
   const ends = await recordEnds(connection, topic, bounds, reached);
   for (let waitedMs = 0; !hasReached(reached, ends) && waitedMs < patienceMs; waitedMs += LOOK_EVERY_MS) {
     await delay(LOOK_EVERY_MS);
-    reached = await offsets.projectedUpTo(projection, topic);
+    reached = await projectedUpTo(store, projection, topic);
   }
   for (const [partition, end] of ends) {
     const at = reached.get(partition) ?? 0;

@@ -87,7 +87,7 @@ class DeliveryVerification {
 
   async finish(): Promise<DeliveryVerdict> {
     const { sinceMs, from: fromSeq, orgId } = this.scope;
-    const rows = await this.snapshot.rowsByEndpoint({ sinceMs, fromSeq, orgId });
+    const rows = await this.snapshot.rowsByEndpoint({ sinceMs, fromSeq, orgId }, this.progress);
     const present = await this.snapshot.present([...this.#expected.keys()]);
     for (const endpointId of new Set([...rows.keys(), ...present])) {
       const [stored, expected] = [rows.get(endpointId) ?? 0, this.#expected.get(endpointId) ?? 0];

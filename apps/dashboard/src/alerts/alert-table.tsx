@@ -37,7 +37,12 @@ export function AlertTable({ alerts }: { readonly alerts: readonly RaisedAlert[]
             </td>
             <td className="truncate">
               <AlertLink alert={alert} />
-              {alert.visitor_name !== null && <span className="muted"> · {alert.visitor_name}</span>}
+              {alert.visitor_name !== null && (
+                <span className="muted">
+                  {' · '}
+                  <bdi>{alert.visitor_name}</bdi>
+                </span>
+              )}
             </td>
             <td className="wide-only muted">
               <Time iso={alert.raised_at} />
@@ -52,12 +57,13 @@ export function AlertTable({ alerts }: { readonly alerts: readonly RaisedAlert[]
   );
 }
 
-/** The chat in the agents' dashboard. */
+/** The chat in the agents' dashboard. Its visitor may choose the subject. */
 function AlertLink({ alert: { url, subject } }: { readonly alert: RaisedAlert }) {
-  if (!isWebUrl(url)) return subject;
+  const text = <bdi>{subject}</bdi>;
+  if (!isWebUrl(url)) return text;
   return (
     <a href={url} target="_blank" rel="noreferrer">
-      {subject}
+      {text}
     </a>
   );
 }

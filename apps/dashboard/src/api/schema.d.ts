@@ -495,7 +495,7 @@ export interface paths {
         };
         /**
          * Read what became of an event at each endpoint
-         * @description One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints that had a delivery.
+         * @description One answer for each endpoint that exists now, oldest first. Then those of up to 1,000 deleted endpoints.
          *
          *     Scope: `webhooks:read`.
          */

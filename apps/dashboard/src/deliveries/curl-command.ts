@@ -6,15 +6,18 @@ const COMPUTED = new Set(['host', 'content-length', 'connection', 'transfer-enco
 /**
  * Returns a command for a POSIX shell that sends the same request again, without headers that are no longer known.
  * `undefined` if the url is unknown.
+ *
+ * The body goes through a pipe: a shell prints any text itself, but Linux gives a program no argument over 128 KiB.
  */
 export function curlCommand({ url, method, headers, body }: SentRequest): string | undefined {
   if (url === null) return undefined;
   const sent = Object.entries(headers).filter(([name, value]) => value !== null && !COMPUTED.has(name.toLowerCase()));
   return [
-    `curl -i -X ${method} ${quoted(url)}`,
+    `printf %s ${quoted(body)} |`,
+    // With `-g`, brackets and braces in the url have no meaning.
+    `curl -g -i -X ${method} ${quoted(url)}`,
     ...sent.map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    // Not `-d`, which reads a leading @ as the name of a file.
-    `--data-raw ${quoted(body)}`,
+    '--data-binary @-',
   ].join(' \\\n  ');
 }
 

@@ -13,7 +13,6 @@ const OVER: Readonly<Record<WaitReason, string>> = {
   queue: 'Waited to be sent',
   retry: 'Waited for the next attempt',
   resend: 'Not sent until it was recovered or replayed',
-  disabled: 'Waited until the endpoint was disabled',
 };
 
 const OPEN: Readonly<Partial<Record<WaitReason, string>>> = {
@@ -32,10 +31,10 @@ interface WaitListProps {
 /** Shows how long a delivery waited and why, as bars on its time; nothing for one that went at once. */
 export function WaitList({ delivery, endpoint }: WaitListProps) {
   const now = useNow(1_000);
-  const { ordering, max_per_second, max_in_flight, health } = endpoint;
+  const { ordering, max_per_second, max_in_flight } = endpoint;
   const isOrdered = ordering.by !== 'none';
   const isPaced = max_per_second !== null || max_in_flight !== null;
-  const waits = waitsOf(delivery, { isOrdered, isPaced, disabledAt: health.disabled_at }, now);
+  const waits = waitsOf(delivery, { isOrdered, isPaced }, now);
   if (waits.length === 0) return null;
   const beganMs = Date.parse(delivery.created_at);
   const lastAttempt = delivery.attempts_log.at(-1);

@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryDetail } from '../api/resources.js';
 
 /** Why a delivery waited. `resend`: it was not sent until someone replayed or recovered it. */
-export type WaitReason = NonNullable<Attempt['waited_for']> | 'queue' | 'retry' | 'resend' | 'disabled';
+export type WaitReason = NonNullable<Attempt['waited_for']> | 'queue' | 'retry' | 'resend';
 
 /** A time in which a delivery waited. */
 export interface Wait {
@@ -13,25 +13,23 @@ export interface Wait {
 }
 
 /** The members of a delivery that decide about its waits. */
-export type WaitingDelivery = Pick<
-  DeliveryDetail,
-  'status' | 'attempts' | 'created_at' | 'next_attempt_at' | 'last_error'
-> & {
+export type WaitingDelivery = Pick<DeliveryDetail, 'status' | 'attempts' | 'created_at' | 'next_attempt_at'> & {
   readonly attempts_log: readonly Pick<Attempt, 'attempt' | 'at' | 'due_at' | 'duration_ms' | 'waited_for'>[];
 };
 
-/** The members of an endpoint that decide about waits that are not over, or ended with it. */
+/** The members of an endpoint that decide about waits that are not over. */
 export interface WaitingEndpoint {
   readonly isOrdered: boolean;
   readonly isPaced: boolean;
-  /** `null` while it is active. */
-  readonly disabledAt: string | null;
 }
 
 /** Shorter waits are usual work, which nobody has to explain. */
 const SHOWN_FROM_MS = 300;
 
-/** Returns the waits of a delivery, oldest first; none for one that went at once. */
+/**
+ * Returns the waits of a delivery, oldest first; none for one that went at once. The last wait of one that ended without
+ * an attempt is not known: of an endpoint that was disabled more than once, only the latest time is stored.
+ */
 export function waitsOf(delivery: WaitingDelivery, endpoint: WaitingEndpoint, nowMs: number): readonly Wait[] {
   const waits: Wait[] = [];
   let atMs = Date.parse(delivery.created_at);
@@ -47,7 +45,7 @@ export function waitsOf(delivery: WaitingDelivery, endpoint: WaitingEndpoint, no
     wait(waited_for ?? 'queue', beganMs);
     atMs = Math.max(atMs, beganMs + duration_ms);
   }
-  const { status, attempts, next_attempt_at: next, last_error: error } = delivery;
+  const { status, attempts, next_attempt_at: next } = delivery;
   if (status === 'pending') {
     const dueMs = next === null ? atMs : Date.parse(next);
     const before = attempts === 0 ? 'resend' : 'retry';
@@ -57,6 +55,5 @@ export function waitsOf(delivery: WaitingDelivery, endpoint: WaitingEndpoint, no
       wait(endpoint.isOrdered ? 'order' : endpoint.isPaced ? 'pace' : 'queue', nowMs, true);
     }
   }
-  if (error === 'endpoint_disabled' && endpoint.disabledAt !== null) wait('disabled', Date.parse(endpoint.disabledAt));
   return waits;
 }

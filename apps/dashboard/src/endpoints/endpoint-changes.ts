@@ -17,12 +17,9 @@ function useRefresh() {
 export function useCreateEndpoint() {
   const refresh = useRefresh();
   return useMutation({
-    mutationFn: ({ headers, ...endpoint }: SubmittedEndpoint) => {
-      // A header without a value would be removed from an endpoint that has it.
-      const given = Object.entries(headers ?? {}).flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
-      const body: NewEndpoint = { ...endpoint, headers: Object.fromEntries(given) as Record<string, string> };
-      return dataOf(api.POST('/api/v1/external/webhooks', { body }));
-    },
+    mutationFn: (endpoint: SubmittedEndpoint) =>
+      // The form submits headers without a value only to remove them, and a new endpoint has none.
+      dataOf(api.POST('/api/v1/external/webhooks', { body: endpoint as NewEndpoint })),
     onSuccess: () => {
       void refresh();
     },

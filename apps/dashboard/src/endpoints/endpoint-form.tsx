@@ -9,6 +9,7 @@ import {
   DELIVERY_MEMBERS,
   deliveryChange,
   deliveryDraft,
+  headersProblem,
   USUAL_DELIVERY,
   type DeliveryChange,
   type ShownDelivery,
@@ -45,6 +46,7 @@ export function EndpointForm({ initial: given, submitText, busy, failure, cancel
   const [isTried, setTried] = useState(false);
   const parsedScope = parseWidgetScope(scope);
   const eventsProblem = events.size === 0 ? 'Choose at least one event type.' : undefined;
+  const wrongHeaders = headersProblem(delivery.headers, shownDelivery);
   // A refusal is about what was submitted. It goes when its field is changed.
   const [changed, setChanged] = useState<ReadonlySet<Member>>(() => new Set());
   const change = (member: Member) => {
@@ -60,7 +62,7 @@ export function EndpointForm({ initial: given, submitText, busy, failure, cancel
     event.preventDefault();
     if (busy) return;
     setTried(true);
-    if (parsedScope.kind === 'wrong' || eventsProblem !== undefined) {
+    if (parsedScope.kind === 'wrong' || eventsProblem !== undefined || wrongHeaders !== undefined) {
       focusFirstError(form.current);
       return;
     }
@@ -144,7 +146,7 @@ export function EndpointForm({ initial: given, submitText, busy, failure, cancel
               change('delivery');
               setDelivery(next);
             }}
-            problemOf={refused.delivery}
+            problemOf={(member) => (isTried && member === 'headers' && wrongHeaders) || refused.delivery(member)}
           />
         </div>
       </Card>

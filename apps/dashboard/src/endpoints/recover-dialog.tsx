@@ -63,8 +63,9 @@ interface RecoverDialogProps {
 
 /**
  * Re-sends failed or missed events after its user has seen how many there are. It enables the endpoint first if needed,
- * and sends one test event before all others, unless its user does not want that. If the test fails or the dialog is
- * closed during it, nothing is recovered, and an endpoint that was inactive is paused again.
+ * and sends one test event before it recovers, unless its user does not want that. If the test fails or the dialog is
+ * closed during it, nothing is recovered, and an endpoint that was inactive is paused again. It gets new events until
+ * then.
  */
 export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps) {
   const [reach, setReach] = useState<ReachDraft>(() => ({
@@ -159,7 +160,11 @@ export function RecoverDialog({ endpoint, fromSeq, onClose }: RecoverDialogProps
       </fieldset>
       <Checkbox
         checked={isTestedFirst}
-        hint="Nothing else is sent if the test fails."
+        hint={
+          isActive
+            ? 'Nothing is recovered if the test fails.'
+            : 'If it fails, nothing is recovered, and the endpoint is paused again. It gets new events until then.'
+        }
         onChange={({ target }) => {
           setTestedFirst(target.checked);
         }}
@@ -201,14 +206,14 @@ function ReachPicker({ reach, wrong, onChange }: ReachPickerProps) {
       {reach.kind === 'time' && (
         <div className="columns-2 recover-detail">
           <TextField
-            label={`From (${zoneName(browserClock.now())})`}
+            label={`From (${zoneOf(reach.since)})`}
             type="datetime-local"
             value={reach.since}
             error={problem('since')}
             onChange={({ target }) => onChange({ ...reach, since: target.value })}
           />
           <TextField
-            label="Until (optional)"
+            label={`Until (${reach.until === '' ? 'optional' : zoneOf(reach.until)})`}
             type="datetime-local"
             value={reach.until}
             error={problem('until')}
@@ -231,6 +236,12 @@ function ReachPicker({ reach, wrong, onChange }: ReachPickerProps) {
       )}
     </fieldset>
   );
+}
+
+/** Returns the zone of a local time, which summer time may change. One that is not complete has that of now. */
+function zoneOf(local: string): string {
+  const ms = Date.parse(local);
+  return zoneName(Number.isNaN(ms) ? browserClock.now() : ms);
 }
 
 interface Count {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAX_EVENTS, withNewer, withOlder, type EventWindow } from './event-window.js';
+import { arrivals, MAX_EVENTS, withNewer, withOlder, type EventWindow } from './event-window.js';
 
 const ascending = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ seq: from + index }));
@@ -30,5 +30,20 @@ describe('a window of the feed', () => {
 
   it('remembers how far it was read, although nothing matched', () => {
     expect(withNewer(WINDOW, [], 500)).toMatchObject({ top: 500, before: 8 });
+  });
+});
+
+describe('the events after a seq', () => {
+  it('are all counted, although the window began again at the head', () => {
+    const atHead = { events: ascending(5_961, 6_010).toReversed(), top: 6_010, before: 5_961 };
+    expect(arrivals(atHead, 10, false)).toEqual({ count: 6_000, isLeast: false });
+  });
+
+  it('may be more than those in the window if not every seq matches the filter', () => {
+    const window = { events: ascending(21, 30).toReversed(), top: 40, before: 21 };
+    expect(arrivals(window, 19, true)).toEqual({ count: 10, isLeast: true });
+    expect(arrivals(window, 20, true)).toEqual({ count: 10, isLeast: false });
+    expect(arrivals({ ...window, before: null }, 10, true)).toEqual({ count: 10, isLeast: false });
+    expect(arrivals(window, 25, true)).toEqual({ count: 5, isLeast: false });
   });
 });

@@ -34,6 +34,24 @@ export function withOlder<E extends Sequenced>(
   return { ...window, events: [...window.events, ...ascending.toReversed()], before };
 }
 
+/** How many events have come after a seq. */
+export interface Arrivals {
+  readonly count: number;
+  /** Whether there may be more. */
+  readonly isLeast: boolean;
+}
+
+/**
+ * Counts the events after a seq. A window that began again at the head, or lost its oldest events, may not reach back to
+ * it.
+ */
+export function arrivals(window: EventWindow<Sequenced>, seq: number, isFiltered: boolean): Arrivals {
+  // Without a filter, every seq has an event.
+  if (!isFiltered) return { count: window.top - seq, isLeast: false };
+  const count = window.events.filter((event) => event.seq > seq).length;
+  return { count, isLeast: window.before !== null && window.before > seq + 1 };
+}
+
 function cut<E extends Sequenced>(window: EventWindow<E>): EventWindow<E> {
   if (window.events.length <= MAX_EVENTS) return window;
   const events = window.events.slice(0, MAX_EVENTS);

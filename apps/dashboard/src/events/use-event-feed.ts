@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useConnection } from '../api/connection.js';
 import type { Envelope } from '../api/resources.js';
-import { MAX_EVENTS, withNewer, withOlder, type EventWindow } from './event-window.js';
+import { arrivals, withNewer, withOlder, type Arrivals, type EventWindow } from './event-window.js';
 import { feedBounds, feedReader, type FeedFilter } from './feed.js';
 import { readBackwards } from './read-backwards.js';
 
@@ -18,8 +18,8 @@ export interface EventFeed {
   readonly head: number;
   readonly error: unknown;
   readonly isReading: boolean;
-  /** Events that have come since the list was paused, at most `MAX_EVENTS`. */
-  readonly waiting: number;
+  /** Events that have come since the list was paused. */
+  readonly waiting: Arrivals;
   readonly retry: () => void;
   readonly readOlder: () => void;
   readonly readNewer: () => void;
@@ -41,6 +41,7 @@ interface Actions {
   readonly newer: () => void;
 }
 
+const NO_EVENTS: EventWindow<Envelope> = { events: [], top: 0, before: null };
 const NOTHING: State = { head: 0, error: null, isReading: false };
 
 /**
@@ -57,10 +58,10 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
   const reportedHead = useConnection((connection) => connection.head);
   const actions = useRef<Actions>(null);
   const isLive = from === undefined;
+  const isFiltered = event !== undefined || widget !== undefined;
 
   useEffect(() => {
     const read = feedReader({ event, widget });
-    const isFiltered = event !== undefined || widget !== undefined;
     let isOver = false;
     let isBusy = false;
     const asked = new Set<Work>();
@@ -146,7 +147,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
       setState(NOTHING);
       setHeld(undefined);
     };
-  }, [event, widget, from, start]);
+  }, [event, widget, isFiltered, from, start]);
 
   useEffect(() => {
     if (isLive) actions.current?.toHead();
@@ -166,13 +167,12 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
   if (isHeld && held === undefined && state.window !== undefined) setHeld(state.window);
   if (!isHeld && held !== undefined) setHeld(undefined);
   const shown = isHeld ? (held ?? state.window) : state.window;
-  const waiting = shown === undefined ? 0 : (state.window?.events ?? []).filter(({ seq }) => seq > shown.top).length;
   return {
     window: shown,
     head: Math.max(state.head, isLive ? 0 : reportedHead),
     error: state.error,
     isReading: state.isReading,
-    waiting: Math.min(waiting, MAX_EVENTS),
+    waiting: arrivals(state.window ?? NO_EVENTS, shown?.top ?? 0, isFiltered),
     retry: () => {
       // A new start would take away older events that its user has read back to.
       if (isLive && state.window !== undefined) actions.current?.toHead();

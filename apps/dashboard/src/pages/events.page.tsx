@@ -6,7 +6,7 @@ import { eventTypesQuery } from '../api/queries.js';
 import type { Envelope } from '../api/resources.js';
 import { EventDetail } from '../events/event-detail.js';
 import type { EventSearch } from '../events/event-search.js';
-import { MAX_EVENTS } from '../events/event-window.js';
+import type { Arrivals } from '../events/event-window.js';
 import { useEventFeed, type EventFeed } from '../events/use-event-feed.js';
 import { words } from '../session/wording.js';
 import { Button } from '../ui/button.js';
@@ -116,9 +116,8 @@ function Position({ from, isPaused, feed }: PositionProps) {
   );
 }
 
-/** The count stops where the list would. */
-function waitingText(waiting: number): string {
-  return waiting >= MAX_EVENTS ? `${MAX_EVENTS} or more` : String(waiting);
+function waitingText({ count, isLeast }: Arrivals): string {
+  return isLeast ? `${count} or more` : String(count);
 }
 
 interface FiltersProps {

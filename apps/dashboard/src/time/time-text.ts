@@ -39,8 +39,8 @@ export function fullTime(iso: string): string {
 }
 
 /** Returns the name of the local zone at a moment: `CET`, `GMT+5:30`. */
-export function zoneName(nowMs: number): string {
-  return zone.formatToParts(nowMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+export function zoneName(atMs: number): string {
+  return zone.formatToParts(atMs).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
 export function localDay(iso: string): string {

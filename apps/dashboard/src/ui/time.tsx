@@ -1,12 +1,13 @@
-import { browserClock } from '../time/clock.js';
 import { fullTime, localTime, relativeTime } from '../time/time-text.js';
 import { useNow } from '../time/use-now.js';
+import { useToday } from '../time/use-today.js';
 
 /** A moment in local time, with its zone and its ISO form as a tooltip. */
 export function Time({ iso }: { readonly iso: string }) {
+  const today = useToday();
   return (
     <time dateTime={iso} title={fullTime(iso)} className="nowrap numeric">
-      {localTime(iso, browserClock.now())}
+      {localTime(iso, today)}
     </time>
   );
 }

@@ -59,11 +59,12 @@ function aMaker(
   waitsFor?: AttemptMakerDependencies['waitsFor'],
   lookup = { look: () => Promise.resolve(found) } as unknown as DispatchLookup,
   recent = new RecentAttempts(15_000, () => NOW_MS),
+  whenThere: NonNullable<Destination['whenThere']> = () => Promise.resolve(false),
 ): AttemptMaker {
   return new AttemptMaker({
     kit: aStageKit({ nowMs: NOW_MS, config: { retrySchedule: SCHEDULE }, topics, metrics }),
     lookup,
-    destination: { attempt, close: () => Promise.resolve() },
+    destination: { attempt, whenThere, close: () => Promise.resolve() },
     appender: appender.asAppender,
     recent,
     ...(waitsFor === undefined ? {} : { waitsFor }),
@@ -290,14 +291,15 @@ describe('what is measured of an attempt', () => {
 describe('an attempt that had to wait', () => {
   const moved = { ...TARGET, url: 'https://example.com/moved' };
   let meanwhile: () => void;
+  const attempt: Destination['attempt'] = (made, target) => {
+    posts.push([made, target]);
+    if (posts.length > 1) return Promise.resolve(outcome);
+    meanwhile();
+    return Promise.resolve(null);
+  };
 
   beforeEach(() => {
-    maker = aMaker((attempt, target) => {
-      posts.push([attempt, target]);
-      if (posts.length > 1) return Promise.resolve(outcome);
-      meanwhile();
-      return Promise.resolve(null);
-    });
+    maker = aMaker(attempt);
   });
 
   it('goes to the url of the moment after it', async () => {
@@ -307,6 +309,27 @@ describe('an attempt that had to wait', () => {
     await make();
     expect(posts.map(([, { url }]) => url)).toEqual([TARGET.url, moved.url]);
     expect(facts()).toHaveLength(1);
+  });
+
+  it('for a proxy that died during it does not take its endpoint for slow meanwhile', async () => {
+    let isBack: (hasWaited: boolean) => void = () => undefined;
+    const back = new Promise<boolean>((resolve) => (isBack = resolve));
+    let asked = 0;
+    const whenThere = () => (++asked === 2 ? back : Promise.resolve(false));
+    meanwhile = () => undefined;
+    maker = aMaker(attempt, undefined, undefined, undefined, whenThere);
+    let nowMs = 0;
+    const flight = new Flight(() => nowMs);
+    const made = maker.make(due, flight);
+    await setImmediate();
+    nowMs = 5_000;
+    expect(flight.waitingMs).toBe(0);
+    expect(posts).toHaveLength(1);
+    found = { kind: 'target', target: moved };
+    isBack(true);
+    await made;
+    expect(posts.map(([, { url }]) => url)).toEqual([TARGET.url, moved.url]);
+    expect(flight.answeredAfterMs).toBe(0);
   });
 
   it('ends its delivery when the endpoint became inactive meanwhile', async () => {

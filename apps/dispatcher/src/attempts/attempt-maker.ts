@@ -232,14 +232,21 @@ export class AttemptMaker {
     onResult?: (result: OrderedResult) => void,
   ): Promise<boolean> {
     const { topics, config, metrics, tracing, logger } = this.use.kit;
+    const { destination, signal } = this.use;
+    // The endpoint is not slow because all have to wait. Meanwhile it may change.
+    if ((await destination.whenThere?.(target, signal)) === true) {
+      signal.throwIfAborted();
+      return false;
+    }
     flight.posting();
-    const outcome = await this.use.destination.attempt(due, target, this.use.signal, onSent);
+    const outcome = await destination.attempt(due, target, signal, onSent);
     if (outcome === null) {
-      this.use.signal.throwIfAborted();
+      flight.cut();
+      signal.throwIfAborted();
       return false;
     }
     flight.answered();
-    this.use.signal.throwIfAborted();
+    signal.throwIfAborted();
     const after =
       target.mcp === undefined
         ? decideAfterAttempt(due.attempt, outcome, config.retrySchedule, target.settings)

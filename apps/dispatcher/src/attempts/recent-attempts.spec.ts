@@ -4,8 +4,8 @@ import { RecentAttempts, type MakingEnd } from './recent-attempts.js';
 
 const KEEP_MS = 1_000;
 
-function anAttempt(deliveryId: string, run: number, attempt: number): DueAttempt {
-  return { delivery: { deliveryId }, run, attempt } as unknown as DueAttempt;
+function anAttempt(deliveryId: string, run: number, attempt: number, createdAtMs = 0): DueAttempt {
+  return { delivery: { deliveryId, createdAtMs }, run, attempt } as unknown as DueAttempt;
 }
 
 let made: string[];
@@ -43,6 +43,8 @@ describe('an attempt', () => {
     expect(begin(recent, anAttempt('whd_2', 0, 1))).toBe(true);
     expect(begin(recent, anAttempt('whd_1', 1, 1))).toBe(true);
     expect(begin(recent, anAttempt('whd_1', 0, 2))).toBe(true);
+    // Its event is twice in the log.
+    expect(begin(recent, anAttempt('whd_1', 0, 1, 1))).toBe(true);
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(false);
     await endAll();
     expect(begin(recent, anAttempt('whd_1', 0, 1))).toBe(false);

@@ -1,7 +1,8 @@
 import type { DueAttempt } from '#libs/domain';
 
+/** An event that is twice in the log may have two deliveries with the same id, which differ in when they were created. */
 function keyOf({ delivery, run, attempt }: DueAttempt): string {
-  return `${delivery.deliveryId}/${run}/${attempt}`;
+  return `${delivery.deliveryId}/${delivery.createdAtMs}/${run}/${attempt}`;
 }
 
 /**

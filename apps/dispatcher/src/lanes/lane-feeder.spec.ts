@@ -3,6 +3,7 @@ import type { DueAttempt } from '#libs/domain';
 import { ConsumerSessions, topicNames, type BatchContext, type Handled, type StoredRecord } from '#libs/kafka-log';
 import { createLogger } from '#libs/runtime';
 import { aDueAttempt, anEndpointId, storedAttempt } from '../../../../test/support/due-attempts.js';
+import { collectGarbage } from '../../../../test/support/collect-garbage.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { LaneFeeder, type LaneFeederOptions } from './lane-feeder.js';
@@ -576,6 +577,56 @@ describe('an attempt that the lane gives up for a sluggish endpoint', () => {
     await eventually(() => {
       expect(commits.at(-1)).toBe(`${TOPIC}/0/4`);
     });
+  });
+});
+
+describe('an attempt that waits', () => {
+  /** Feeds four attempts of an endpoint. @returns the response of Kafka that the last one is a small part of */
+  async function feedFour(feeder: LaneFeeder): Promise<WeakRef<ArrayBufferLike>> {
+    const { buffer } = Buffer.alloc(1024 * 1024, ' ');
+    const last = { ...record(4, 7), value: Buffer.from(buffer, 1_000, 100) };
+    await feed(feeder, [record(1, 7), record(2, 7), record(3, 7), last]);
+    return new WeakRef(buffer);
+  }
+
+  it('keeps only its own bytes of what came with it', async () => {
+    const envelopes: Buffer[] = [];
+    const feeder = aFeederOf({
+      group: GROUP,
+      lane: new Lane(LIMITS, () => performance.now()),
+      make: ({ envelope }) => {
+        envelopes.push(envelope);
+        return new Promise((resolve, reject) => making.set(envelopes.length, { end: resolve, fail: reject }));
+      },
+    });
+    const response = await feedFour(feeder);
+    await collectGarbage();
+    expect(response.deref()).toBeUndefined();
+    end(1);
+    await eventually(() => {
+      expect(envelopes[3]).toEqual(Buffer.alloc(100, ' '));
+    });
+    expect(envelopes[3]!.buffer.byteLength).toBeLessThan(65_536);
+  });
+
+  it('keeps no more when the lane gives it up', async () => {
+    let nowMs = 0;
+    const lane = new Lane({ ...LIMITS, inFlightPerEndpoint: 1, heldPerEndpoint: 4 }, () => nowMs);
+    const feeder = aFeederOf({
+      group: GROUP,
+      lane,
+      make: (_due, flight) => {
+        flight.posting();
+        return new Promise((resolve, reject) => making.set(1, { end: resolve, fail: reject }));
+      },
+    });
+    const response = await feedFour(feeder);
+    nowMs += 5_000;
+    await eventually(() => {
+      expect(lane.held).toBe(1);
+    });
+    await collectGarbage();
+    expect(response.deref()).toBeUndefined();
   });
 });
 

@@ -33,7 +33,7 @@ const URGENT_BYTES = 512 * 1024;
 /** How long attempts in flight may delay the release of partitions to other members. */
 const RELEASE_MS = 500;
 /** The longest rest of a partition. Usually a rest ends earlier, when fewer of its attempts wait. */
-const LONGEST_REST_MS = 60_000;
+export const LONGEST_REST_MS = 60_000;
 
 export interface LaneFeederOptions {
   readonly group: string;
@@ -104,6 +104,8 @@ export interface Intake {
   readonly stay: object;
   /** Whether the feeder takes no more records, because the process ends. */
   readonly isOver: boolean;
+  /** Whether too much of the partition waits to take more. It then rests: leave its records for `LONGEST_REST_MS`. */
+  readonly isFull: boolean;
   /** Whether the record was opened in this stay. */
   wasOpened(record: StoredRecord): boolean;
   open(record: StoredRecord): OpenRecord;
@@ -124,12 +126,14 @@ class WaitingRoom {
   readonly #byEndpoint = new Map<EndpointId, Waiting[]>();
   bytes = 0;
 
-  add(waiting: Waiting): void {
-    const { endpointId } = waiting.due.delivery;
+  add({ due, ...rest }: Waiting): void {
+    // The envelope is a view that would keep a whole response of Kafka in memory.
+    const waiting = { ...rest, due: { ...due, envelope: Buffer.from(due.envelope) } };
+    const { endpointId } = due.delivery;
     const queue = this.#byEndpoint.get(endpointId);
     if (queue === undefined) this.#byEndpoint.set(endpointId, [waiting]);
     else queue.push(waiting);
-    this.bytes += waiting.due.envelope.length;
+    this.bytes += due.envelope.length;
   }
 
   /** Whether earlier attempts of the endpoint wait, which later ones must not overtake. */
@@ -208,7 +212,7 @@ export class LaneFeeder {
     const flight = this.#flightNow(batch, context);
     const intake = this.#intake(flight, batch);
     // A rest may have reached its longest time before there is room.
-    const isFull = this.#restsIfFull(flight);
+    const { isFull } = intake;
     for (const record of batch.records) {
       if (isFull || intake.isOver) return leftFrom(record);
       if (intake.wasOpened(record)) continue;
@@ -233,10 +237,16 @@ export class LaneFeeder {
   #intake(flight: PartitionFlight, batch: RecordBatch): Intake {
     const { tracker } = flight;
     const isDraining = () => this.#draining;
+    const restsIfFull = () => this.#restsIfFull(flight);
+    // Open records must not hold the batch: some wait long.
+    const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
     return {
       stay: flight,
       get isOver() {
         return isDraining();
+      },
+      get isFull() {
+        return restsIfFull();
       },
       wasOpened: ({ offset }) => offset < tracker.next,
       open: ({ offset }) => {
@@ -255,8 +265,7 @@ export class LaneFeeder {
         if (this.#has(flight)) this.#withdraw(flight);
       },
       handled: () => {
-        if (!this.#restsIfFull(flight)) return undefined;
-        const nextOffset = (batch.records.at(-1)?.offset ?? 0) + 1;
+        if (!restsIfFull()) return undefined;
         return { kind: 'later', nextOffset, waitMs: LONGEST_REST_MS };
       },
     };

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, EndpointId } from '#libs/domain';
-import type { OverdueDeliveries } from '#libs/postgres';
+import type { OverdueDeliveries, OverdueEndpoint } from '#libs/postgres';
 import {
   formerRetryTopics,
   partitionOf,
@@ -21,7 +21,12 @@ export interface LaneProofDependencies {
   readonly topics: TopicNames;
   readonly partitions: number;
   /** The consumer groups of the lanes. */
-  readonly groups: { readonly retry: string; readonly main: string; readonly slow: string };
+  readonly groups: {
+    readonly router: string;
+    readonly retry: string;
+    readonly main: string;
+    readonly slow: string;
+  };
   readonly backlogs: { readonly main: LaneBacklog; readonly slow: LaneBacklog };
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -33,15 +38,15 @@ export interface Proof {
   readonly clear: readonly EndpointId[];
   /** Endpoints whose attempts wait in a lane, which will make them. */
   readonly waiting: readonly EndpointId[];
-  /** Endpoints that are not known yet, because a retry topic, a lane or the projection lags. */
+  /** Endpoints that are not known yet, because the router, a retry topic, a lane or the projection lags. */
   readonly unknown: readonly EndpointId[];
 }
 
 /**
- * Proves that no overdue attempt of an endpoint waits anywhere. An attempt goes through the retry tiers, the main lane,
- * the slow lane and the facts. In this order, the proof waits until each of them has passed its records, in the
- * partition of the endpoint. If a lane has not passed them in time, its records are read. So the backlog of one
- * endpoint proves nothing about the others.
+ * Proves that no overdue attempt of an endpoint waits anywhere. An attempt goes through the log, the retry tiers, the
+ * main lane, the slow lane and the facts. In this order, the proof waits until each of them has passed its records, in
+ * the partition of the endpoint, or of its org for the log. If a lane has not passed them in time, its records are read.
+ * So the backlog of one endpoint in a lane proves nothing about the others.
  */
 export class LaneProof {
   constructor(
@@ -51,9 +56,11 @@ export class LaneProof {
   ) {}
 
   /** @param overdueMs the least time for which the attempts have been due */
-  async of(endpoints: readonly EndpointId[], overdueMs: number): Promise<Proof> {
+  async of(overdue: readonly OverdueEndpoint[], overdueMs: number): Promise<Proof> {
     const { topics, groups, backlogs } = this.use;
-    const partitions = new Map(endpoints.map((id) => [id, partitionOf(id, this.use.partitions)]));
+    const endpoints = overdue.map(({ id }) => id);
+    const routed = await this.#routed(overdue, overdueMs);
+    const partitions = new Map(routed.map(({ id }) => [id, partitionOf(id, this.use.partitions)]));
     const open = new Set(partitions.values());
     for (const partition of await this.#retriesBehind([...open], overdueMs)) open.delete(partition);
     const waiting = new Set<EndpointId>();
@@ -72,6 +79,20 @@ export class LaneProof {
       waiting: endpoints.filter((id) => isKnown(id) && waiting.has(id)),
       unknown: endpoints.filter((id) => !isKnown(id)),
     };
+  }
+
+  /**
+   * Returns the endpoints without overdue first attempts in the log. The router commits an event only after all of its
+   * attempts have ended, or are in another lane. Newer events do not count: an endpoint that hangs always holds some.
+   */
+  async #routed(endpoints: readonly OverdueEndpoint[], overdueMs: number): Promise<readonly OverdueEndpoint[]> {
+    const { topics, groups, positions, clock } = this.use;
+    const logPartitionOf = ({ orgId }: OverdueEndpoint) => partitionOf(orgId, this.use.partitions);
+    const ends = await positions.endsBefore(topics.log, clock.now() - overdueMs);
+    const behind = await this.#untilPassed(only(ends, endpoints.map(logPartitionOf)), () =>
+      this.#reached(groups.router, topics.log),
+    );
+    return endpoints.filter((endpoint) => !behind.has(logPartitionOf(endpoint)));
   }
 
   /** Returns the partitions for which a tier still holds a retry that was overdue. */

@@ -65,9 +65,13 @@ export class Flight {
     this.#isWithdrawn = true;
   }
 
-  /** Call this before the POST, and `answered` after it. */
+  /** Call this before the POST, and after it `answered`, or `cut` if there will be another POST. */
   posting(): void {
     this.#postingSinceMs = this.nowMs();
+  }
+
+  cut(): void {
+    this.#postingSinceMs = null;
   }
 
   answered(): void {

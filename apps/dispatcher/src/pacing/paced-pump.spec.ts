@@ -59,6 +59,10 @@ let passedOn: number[];
 let advance: () => Promise<void>;
 /** Reads what waits for its turn. */
 let firstInOrder: () => Promise<OrderedDelivery[][]>;
+/** The bytes of each that waits for its turn. */
+let bytesInOrder: Buffer;
+/** Ends the writing of the outcomes. */
+let appended: Promise<void>;
 /** The attempts that wait for their turn, which last until their end is called. */
 let madeInOrder: { readonly seq: number; readonly flight: Flight; readonly end: (result: OrderedResult) => void }[];
 
@@ -127,6 +131,7 @@ beforeEach(() => {
   advance = () => Promise.resolve();
   firstInOrder = () => Promise.resolve([]);
   madeInOrder = [];
+  [bytesInOrder, appended] = [Buffer.alloc(0), Promise.resolve()];
   generation = 1;
   ready = new Map([[0, 0]]);
   left = [];
@@ -148,8 +153,10 @@ beforeEach(() => {
       },
       stillDue: (picked) =>
         Promise.resolve(
-          picked.flatMap(({ deliveryId }) => {
-            const due = waiting.find(({ delivery }) => delivery.deliveryId === deliveryId);
+          picked.flatMap(({ deliveryId, createdAt }) => {
+            const due = waiting.find(
+              ({ delivery }) => delivery.deliveryId === deliveryId && delivery.createdAtMs === createdAt.getTime(),
+            );
             return due === undefined ? [] : readDue(due);
           }),
         ),
@@ -157,7 +164,7 @@ beforeEach(() => {
     ordered: {
       deliveries: {
         first: () => firstInOrder(),
-        envelopes: (lists) => Promise.resolve(lists.map((list) => list.map(() => Buffer.alloc(0)))),
+        envelopes: (lists) => Promise.resolve(lists.map((list) => list.map(() => bytesInOrder))),
       },
       starts: {
         begin: ({ id }: PacedEndpoint, isReady: boolean) => ({ endpointId: id, isReady }),
@@ -170,7 +177,7 @@ beforeEach(() => {
           const end = (result: OrderedResult) => {
             flight.answered();
             onResult(result);
-            resolve();
+            void appended.then(resolve);
           };
           madeInOrder.push({ seq: delivery.seq, flight, end });
         }),
@@ -206,6 +213,7 @@ beforeEach(() => {
         };
         made.push({ due, flight, end });
       });
+      await appended;
     },
     generation: () => generation,
     attemptMs: 10_000,
@@ -251,6 +259,18 @@ describe('a paced endpoint', () => {
     await endAll();
     waiting = stored;
     expect(await roundAt(600)).toEqual([7, 8, 9]);
+  });
+
+  it('gets both deliveries with the same id, of an event that is twice in the log', async () => {
+    listed = [limits({ maxInFlight: 1 })];
+    const [due] = waiting;
+    const { delivery } = due!;
+    waiting = [due!, { ...due!, delivery: { ...delivery, createdAtMs: delivery.createdAtMs + 1 } }];
+    for (const atMs of [0, 300]) {
+      await roundAt(atMs);
+      await endAll();
+    }
+    expect(made.map(({ due: { delivery: sent } }) => sent.createdAtMs - delivery.createdAtMs)).toEqual([0, 1]);
   });
 
   it('gets its attempts while statements about ordered endpoints fail', async () => {
@@ -333,6 +353,51 @@ describe('a paced endpoint', () => {
     expect(mostRead.size).toBe(0);
     waiting = stored.slice(2_000);
     expect(await roundAt(6_300)).toHaveLength(100);
+  });
+
+  describe('with outcomes that Kafka does not take', () => {
+    const envelope = Buffer.alloc(1024 * 1024);
+
+    it('gets few bytes, and more once Kafka takes them', async () => {
+      waiting = oneTo(20).map((seq) => aDueAttempt(seq, endpointId, { envelope }));
+      let append: () => void = () => undefined;
+      appended = new Promise((resolve) => (append = resolve));
+      listed = [limits({ maxInFlight: 1 })];
+      for (let round = 0; round < 20; round++) {
+        await roundAt(round * 300);
+        await endAll();
+      }
+      expect(made).toHaveLength(8);
+      append();
+      await settle();
+      expect(await roundAt(6_000)).toEqual([9]);
+    });
+
+    it('gets few bytes in order, and more once Kafka takes them', async () => {
+      const rows = oneTo(20).map((seq) => {
+        const { delivery } = aDueAttempt(seq, endpointId);
+        return { delivery: { ...delivery, lane: 0 }, attempts: 0, dueAtMs: 0 };
+      });
+      firstInOrder = () => Promise.resolve([rows]);
+      bytesInOrder = envelope;
+      waiting = [aDueAttempt(90, endpointId)];
+      let append: () => void = () => undefined;
+      appended = new Promise((resolve) => (append = resolve));
+      const ordering = { by: 'endpoint', batch: 1 } as const;
+      listed = [limits({ orderedSinceMs: 0, isOrderBegun: true, ordering })];
+      for (let round = 0; round < 20; round++) {
+        await roundAt(round * 40);
+        await settle();
+        madeInOrder.at(-1)!.end({ kind: 'done', deliveries: 1 });
+        await settle();
+      }
+      expect(madeInOrder.map(({ seq }) => seq)).toEqual(oneTo(8));
+      append();
+      await settle();
+      await roundAt(900);
+      await settle();
+      expect(madeInOrder.at(-1)!.seq).toBe(9);
+    });
   });
 
   describe('that waits for the projection', () => {

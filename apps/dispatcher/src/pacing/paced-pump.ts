@@ -8,7 +8,7 @@ import { OVERDUE_MS } from '../reconciling/reconciler.js';
 import { DueLooks, LOOK_EVERY_MS, type FindDue, type Look, type Looked } from './due-looks.js';
 import { OrderedPump, type OrderedPumpDependencies, type Started } from './ordered/ordered-pump.js';
 import { WINDOW_AND_SLACK_MS, type PacedPartitions } from './paced-partitions.js';
-import { forgetPassedOn, forgetProjected, isBegun, keyOf, keyOfDue, PacedShare } from './paced-share.js';
+import { forgetPassedOn, forgetProjected, isBegun, keyOf, keyOfDue, keyOfMade, PacedShare } from './paced-share.js';
 import type { Slot } from './sent-window.js';
 
 /** How often attempts are begun. */
@@ -261,8 +261,7 @@ export class PacedPump {
     this.#listedAtMs = nowMs;
     for (const [id, made] of this.#ordered.follow([...paced.values()])) {
       const share = this.#shares.get(id);
-      for (const { deliveryId, attempts } of made)
-        share?.taken.set(keyOf({ deliveryId, run: 0, attempts }), share.looks);
+      for (const { key, attempts } of made) share?.taken.set(keyOfMade(key, 0, attempts), share.looks);
     }
     for (const [id, limits] of paced) {
       const share = this.#shares.get(id) ?? new PacedShare(limits, this.use.partitionOf(id), this.use.nowMs);
@@ -370,7 +369,7 @@ export class PacedPump {
     if (share.inOrderInARow >= IN_ORDER_IN_A_ROW) this.#makeOutOfOrder(share, generation);
     if (!hasRoom()) return undefined;
     share.inOrderInARow++;
-    const { flight, slot } = this.#aFlight(share, generation);
+    const { flight, slot, onSettled } = this.#aFlight(due, share, generation);
     const all = [due, ...(due.followers ?? [])];
     const keys = all.map(({ delivery, attempt }) => keyOfDue({ delivery, run: due.run, attempt }));
     for (const key of keys) share.inOrder.add(key);
@@ -385,7 +384,7 @@ export class PacedPump {
         slot.sent();
       },
       onOver: (result) => {
-        flight.over();
+        onSettled();
         for (const key of keys) share.inOrder.delete(key);
         // Nobody else knows that they may still look due.
         if (!this.#ordered.has(id))
@@ -406,7 +405,8 @@ export class PacedPump {
     }
   }
 
-  #aFlight(share: PacedShare, generation: number) {
+  #aFlight({ envelope, followers = [] }: DueAttempt, share: PacedShare, generation: number) {
+    const bytes = followers.reduce((sum, follower) => sum + follower.envelope.length, envelope.length);
     const slot = share.window.begin();
     const { orgId, maxInFlight } = share.limits;
     share.inFlight++;
@@ -415,15 +415,20 @@ export class PacedPump {
       isLost: () => this.use.generation() !== generation,
       onOver: () => {
         share.inFlight--;
+        share.settlingBytes += bytes;
         this.#count(orgId, maxInFlight === null, -1);
       },
     });
-    return { flight, slot };
+    const onSettled = () => {
+      flight.over();
+      share.settlingBytes -= bytes;
+    };
+    return { flight, slot, onSettled };
   }
 
   #make(due: DueAttempt, share: PacedShare, generation: number): void {
     const key = keyOfDue(due);
-    const { flight, slot } = this.#aFlight(share, generation);
+    const { flight, slot, onSettled } = this.#aFlight(due, share, generation);
     share.taken.set(key, 'in flight');
     share.passedOn.delete(key);
     let unreadableAtMs: number | null = null;
@@ -442,7 +447,7 @@ export class PacedPump {
       .make(due, flight, hooks)
       .catch(() => undefined)
       .finally(() => {
-        flight.over();
+        onSettled();
         // An attempt that was withdrawn or left was not made, so it looks due for good reason.
         if (flight.isWithdrawn || unreadableAtMs !== null) share.taken.delete(key);
         else share.taken.set(key, share.looks);

@@ -1,10 +1,13 @@
 import type { DueAttempt } from '#libs/domain';
 import type { OverdueAttempt, PacedEndpoint } from '#libs/postgres';
 import { UNREADABLE_WAIT_MS } from '../attempts/dispatch-lookup.js';
+import { keyOf as keyOfDelivery } from './ordered/ordered-lanes.js';
 import { SentWindow } from './sent-window.js';
 
 /** Attempts of an endpoint whose outcomes are not projected yet. With more, it waits for the projection. */
 const TAKEN_PER_ENDPOINT = 2_000;
+/** Bytes of an endpoint's answered requests whose outcomes are not in Kafka yet. With more, it gets no others. */
+const SETTLING_BYTES = 8 * 1024 * 1024;
 /** Urgent attempts that may begin before one that is not urgent and waits. */
 const URGENT_IN_A_ROW = 3;
 
@@ -27,6 +30,8 @@ export class PacedShare {
   /** Attempts in flight that wait for their turn. They look due if the endpoint is not ordered any more. */
   readonly inOrder = new Set<string>();
   inFlight = 0;
+  /** Bytes of answered requests whose outcomes are not in Kafka yet. */
+  settlingBytes = 0;
   lookAtMs = -Infinity;
   /** How many looks have begun. */
   looks = 0;
@@ -112,6 +117,7 @@ export class PacedShare {
 
   /** Returns how many attempts of ordered deliveries may begin now. */
   roomInOrder(mostInFlight: number, quietFromMs: number): number {
+    if (this.settlingBytes >= SETTLING_BYTES) return 0;
     const { maxPerSecond } = this.limits;
     const places = mostInFlight - this.inFlight;
     if (maxPerSecond === null) return places;
@@ -119,12 +125,22 @@ export class PacedShare {
   }
 }
 
-export function keyOf({ deliveryId, run, attempts }: Pick<OverdueAttempt, 'deliveryId' | 'run' | 'attempts'>): string {
-  return `${deliveryId}/${run}/${attempts}`;
+export function keyOf({
+  deliveryId,
+  createdAt,
+  run,
+  attempts,
+}: Omit<OverdueAttempt, 'endpointId' | 'isUrgent'>): string {
+  return keyOfMade(keyOfDelivery({ deliveryId, createdAtMs: createdAt.getTime() }), run, attempts);
 }
 
 export function keyOfDue({ delivery, run, attempt }: Pick<DueAttempt, 'delivery' | 'run' | 'attempt'>): string {
-  return keyOf({ deliveryId: delivery.deliveryId, run, attempts: attempt - 1 });
+  return keyOfMade(keyOfDelivery(delivery), run, attempt - 1);
+}
+
+/** @param attempts the number of attempts before it */
+export function keyOfMade(delivery: string, run: number, attempts: number): string {
+  return `${delivery}/${run}/${attempts}`;
 }
 
 export function isBegun(share: PacedShare, key: string): boolean {

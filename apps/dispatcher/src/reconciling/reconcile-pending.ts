@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OverdueDeliveries } from '#libs/postgres';
-import { Appender, ConsumerSessions, KafkaConnection, LogPositions } from '#libs/kafka-log';
+import { Appender, ConsumerSessions, KafkaConnection, LogPositions, ROUTER_GROUP } from '#libs/kafka-log';
 import { RegularWork, StageKit } from '#libs/platform';
 import { MAIN_GROUP, SLOW_GROUP } from '../dispatcher.js';
 import { RETRY_GROUP } from '../attempts/forward-retries.handler.js';
@@ -37,7 +37,12 @@ export class ReconcilePending extends RegularWork {
         positions: new LogPositions(connection),
         topics,
         partitions: config.partitions,
-        groups: { retry: named(RETRY_GROUP), main: named(MAIN_GROUP), slow: named(SLOW_GROUP) },
+        groups: {
+          router: named(ROUTER_GROUP),
+          retry: named(RETRY_GROUP),
+          main: named(MAIN_GROUP),
+          slow: named(SLOW_GROUP),
+        },
         backlogs: {
           main: new LaneBacklog(connection, topics.attempts),
           slow: new LaneBacklog(connection, topics.attemptsSlow),

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { deliveryIdOf, systemClock, type DeliveryRef, type DueAttempt, type OrgId } from '#libs/domain';
+import { deliveryIdOf, systemClock, type DeliveryRef, type DueAttempt, type EventId, type OrgId } from '#libs/domain';
 import {
   DeliveryLog,
   EndpointRecords,
@@ -17,6 +17,7 @@ import {
   inboxRecord,
   KafkaConnection,
   LogPositions,
+  ROUTER_GROUP,
   type TopicNames,
 } from '#libs/kafka-log';
 import { Metrics } from '#libs/telemetry';
@@ -40,8 +41,8 @@ const PATIENCE_MS = 2_000;
 const LOST = 2_500;
 
 /**
- * The endpoints subscribe to nothing that happens here, so that the router has nothing to write: these tests say
- * themselves which records of a delivery are written, and which are lost.
+ * Unless a test says otherwise, the endpoints subscribe to nothing that happens here, so that the router has nothing to
+ * write: these tests say themselves which records of a delivery are written, and which are lost.
  */
 describe('the reconciler', () => {
   let gapless: GaplessUnderTest;
@@ -67,7 +68,7 @@ describe('the reconciler', () => {
     await receiver.close();
   });
 
-  async function anEndpoint() {
+  async function anEndpoint(events = ['lead.created']) {
     receiver = await aReceiver();
     orgId = anOrgId();
     const id = new Identifiers(systemClock).endpointId();
@@ -78,7 +79,7 @@ describe('the reconciler', () => {
         name: null,
         description: null,
         url: receiver.url,
-        events: ['lead.created'],
+        events,
         widgetIds: null,
         secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
         createdAt: new Date(),
@@ -89,9 +90,8 @@ describe('the reconciler', () => {
     return id;
   }
 
-  /** A delivery of an event that is in the feed; as the router writes it, but without its attempt. */
-  async function aPendingDelivery(): Promise<DeliveryRef> {
-    const endpointId = await anEndpoint();
+  /** Writes an event of the organization to the inbox. */
+  async function publish(): Promise<EventId> {
     const id = anEventId();
     await app.app.get(Appender).append([
       inboxRecord(
@@ -107,6 +107,13 @@ describe('the reconciler', () => {
         { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' },
       ),
     ]);
+    return id;
+  }
+
+  /** A delivery of an event that is in the feed; as the router writes it, but without its attempt. */
+  async function aPendingDelivery(): Promise<DeliveryRef> {
+    const endpointId = await anEndpoint();
+    const id = await publish();
     const item = await eventually(() => theEvent());
     const [row] = await store.query<{ appended_at: Date }>('select appended_at from events where org_id = $1', [orgId]);
     const delivery: DeliveryRef = {
@@ -130,7 +137,7 @@ describe('the reconciler', () => {
       attempt: 1,
       dueAtMs: delivery.createdAtMs,
       traceparent: null,
-      envelope: Buffer.from((await stored(delivery)).envelope!),
+      envelope: await envelopeOf(delivery),
     };
     await app.app.get(Appender).append([attemptRecord(topics.attempts, due)]);
   }
@@ -144,8 +151,13 @@ describe('the reconciler', () => {
     return page.items[0] ?? Promise.reject(new Error('the event is not in the feed yet'));
   }
 
-  async function stored(delivery: DeliveryRef) {
-    const found = await new DeliveryLog(store).findWhole(orgId, delivery.endpointId, delivery.deliveryId, new Date(0));
+  async function envelopeOf({ seq }: DeliveryRef): Promise<Buffer> {
+    const event = await new FeedReader(store, 24 * HOUR_MS).find(orgId, seq, Date.now());
+    return event?.envelope ?? Promise.reject(new Error('the event is not in the feed'));
+  }
+
+  async function stored(delivery: Pick<DeliveryRef, 'endpointId' | 'deliveryId'>) {
+    const found = await new DeliveryLog(store).findWhole(orgId, delivery.endpointId, delivery.deliveryId);
     return found ?? Promise.reject(new Error('the delivery is not in the log yet'));
   }
 
@@ -162,7 +174,12 @@ describe('the reconciler', () => {
         positions: new LogPositions(connection),
         topics,
         partitions: app.config.partitions,
-        groups: { retry: named(RETRY_GROUP), main: named(MAIN_GROUP), slow: named(SLOW_GROUP) },
+        groups: {
+          router: named(ROUTER_GROUP),
+          retry: named(RETRY_GROUP),
+          main: named(MAIN_GROUP),
+          slow: named(SLOW_GROUP),
+        },
         backlogs: {
           main: new LaneBacklog(connection, topics.attempts),
           slow: new LaneBacklog(connection, topics.attemptsSlow),
@@ -191,11 +208,11 @@ describe('the reconciler', () => {
       expect(receiver.received).toHaveLength(1);
     });
     expect(await reconciler.round()).toBe(0);
-    const { delivery: row, envelope, attemptsLog } = await stored(delivery);
+    const { delivery: row, attemptsLog } = await stored(delivery);
     expect(row).toMatchObject({ status: 'delivered', attempts: 1 });
     expect(attemptsLog).toHaveLength(1);
     expect(receiver.received).toHaveLength(1);
-    expect(receiver.received[0]?.body.toString()).toBe(envelope);
+    expect(receiver.received[0]?.body).toEqual(await envelopeOf(delivery));
     expect(receiver.received[0]?.headers).toMatchObject({
       'x-service-attempt': '1',
       'x-service-delivery-id': delivery.deliveryId,
@@ -233,6 +250,23 @@ describe('the reconciler', () => {
     expect((await stored(delivery)).delivery.status).toBe('delivered');
     expect(receiver.received).toHaveLength(1);
     expect(await attemptRecordsOf(delivery)).toHaveLength(1);
+  });
+
+  it('leaves a first attempt alone that the router has not passed yet', async () => {
+    const endpointId = await anEndpoint(['ticket.created']);
+    const held: ServerResponse[] = [];
+    receiver.answer = (_request, response) => held.push(response);
+    const id = await publish();
+    const delivery = { endpointId, deliveryId: deliveryIdOf(id, endpointId) };
+    expect((await eventually(() => stored(delivery))).delivery.status).toBe('pending');
+    await eventually(() => {
+      expect(held).toHaveLength(1);
+    });
+    expect(await aReconciler().round()).toBe(0);
+    held[0]!.end('ok');
+    expect(await aReconciler({ patienceMs: 20_000 }).round()).toBe(0);
+    expect((await stored(delivery)).delivery).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('leaves an attempt alone that waits in a retry tier, however late it is', async () => {

@@ -5,6 +5,7 @@ import { createLogger } from '#libs/runtime';
 import { Metrics } from '#libs/telemetry';
 import { aDueAttempt, anEndpointId } from '../../../../test/support/due-attempts.js';
 import { FakeAppender } from '../../../../test/support/fake-appender.js';
+import { anOrgId } from '../../../../test/support/ids.js';
 import type { LaneProof } from '../lanes/lane-proof.js';
 import { OVERDUE_MS, Reconciler } from './reconciler.js';
 
@@ -18,7 +19,7 @@ it('puts an attempt back that a dispatcher leaves again and again, but only once
   let due = [aDueAttempt(1)];
   const appender = new FakeAppender();
   const overdue: Pick<OverdueDeliveries, 'endpoints' | 'suspects' | 'stillDue'> = {
-    endpoints: () => Promise.resolve({ endpoints: [anEndpointId()], next: null }),
+    endpoints: () => Promise.resolve({ endpoints: [{ id: anEndpointId(), orgId: anOrgId() }], next: null }),
     suspects: () =>
       Promise.resolve(
         due.map(({ delivery }): OverdueAttempt => {
@@ -32,7 +33,7 @@ it('puts an attempt back that a dispatcher leaves again and again, but only once
       ),
   };
   const proof: Pick<LaneProof, 'of'> = {
-    of: (endpoints) => Promise.resolve({ clear: endpoints, waiting: [], unknown: [] }),
+    of: (endpoints) => Promise.resolve({ clear: endpoints.map(({ id }) => id), waiting: [], unknown: [] }),
   };
   const reconciler = new Reconciler(OVERDUE_MS, {
     overdue: overdue as OverdueDeliveries,

@@ -70,7 +70,8 @@ export class Reconciler {
       return { putBack: 0, isMore: next !== null };
     }
     const share = Math.max(LEAST_SHARE, Math.floor(SUSPECTS / endpoints.length));
-    const suspects = await overdue.suspects(endpoints, before, share);
+    const ids = endpoints.map(({ id }) => id);
+    const suspects = await overdue.suspects(ids, before, share);
     const { clear, waiting, unknown } = await proof.of(endpoints, this.overdueMs);
     metrics.set('gapless_reconciler_endpoints_waiting', {}, waiting.length + unknown.length);
     if (unknown.length > 0) this.use.logger.warn({ endpoints: unknown.length }, 'reconciler.waiting');

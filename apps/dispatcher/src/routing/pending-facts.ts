@@ -1,4 +1,4 @@
-import type { DueAttempt } from '#libs/domain';
+import type { DeliveryRef, DueAttempt } from '#libs/domain';
 
 /** How long a first attempt may take before its delivery is shown as pending, milliseconds. */
 const SHOWN_AFTER_MS = 300;
@@ -9,23 +9,26 @@ const LOOK_EVERY_MS = 100;
  * delivery log shows. Only those that take longer get a fact of their own before.
  */
 export class PendingFacts {
-  /** The deliveries without a fact, with the monotonic time of their beginning; the oldest comes first. */
-  readonly #young = new Map<DueAttempt, number>();
+  /**
+   * The deliveries without a fact, with the monotonic time of their beginning; the oldest comes first. Their attempts may be
+   * copied meanwhile.
+   */
+  readonly #young = new Map<DeliveryRef, number>();
   #timer: NodeJS.Timeout | null = null;
 
   /** @param write writes the facts of deliveries; never rejects, unless the process ends */
-  constructor(private readonly write: (dues: readonly DueAttempt[]) => Promise<void>) {}
+  constructor(private readonly write: (deliveries: readonly DeliveryRef[]) => Promise<void>) {}
 
-  begin(due: DueAttempt): void {
-    this.#young.set(due, performance.now());
+  begin({ delivery }: DueAttempt): void {
+    this.#young.set(delivery, performance.now());
     this.#timer ??= setTimeout(() => {
       this.#look();
     }, LOOK_EVERY_MS);
   }
 
   /** @returns whether the delivery has no fact */
-  end(due: DueAttempt): boolean {
-    return this.#young.delete(due);
+  end({ delivery }: DueAttempt): boolean {
+    return this.#young.delete(delivery);
   }
 
   stop(): void {
@@ -35,11 +38,11 @@ export class PendingFacts {
   #look(): void {
     this.#timer = null;
     const beforeMs = performance.now() - SHOWN_AFTER_MS;
-    const late: DueAttempt[] = [];
-    for (const [due, sinceMs] of this.#young) {
+    const late: DeliveryRef[] = [];
+    for (const [delivery, sinceMs] of this.#young) {
       if (sinceMs > beforeMs) break;
-      late.push(due);
-      this.#young.delete(due);
+      late.push(delivery);
+      this.#young.delete(delivery);
     }
     if (late.length > 0) void this.write(late).catch(() => undefined);
     if (this.#young.size === 0) return;

@@ -33,8 +33,9 @@ const [ALL_TICKETS, LEADS_ONLY] = [anEndpointId(1), anEndpointId(2)];
 const [LATER, RESTED] = [anEndpointId(3), anEndpointId(4)];
 const AT_MS = 1_750_000_000_000;
 
-/** The most attempts that the lane takes for an endpoint. */
+/** The most attempts that the lane takes for an endpoint, unless `room` says otherwise. */
 const ROOM = 200;
+let room: number;
 
 /** The attempts that the lane has made, those that went elsewhere, and what makes them. */
 let made: DueAttempt[];
@@ -95,6 +96,8 @@ beforeEach(() => {
   largeFrom = LARGE_FROM;
   [isStale, generation] = [false, 1];
   [answered, moved, written] = [Promise.resolve(), Promise.resolve(), Promise.resolve()];
+  room = ROOM;
+  resumed.length = 0;
   startRouter();
 });
 
@@ -134,7 +137,7 @@ function aDispatcher(): Dispatcher {
   return {
     first,
     offerFirst: (due, record, known) =>
-      made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < ROOM &&
+      made.filter(({ delivery }) => delivery.endpointId === due.delivery.endpointId).length < room &&
       record.offer(due, known) === 'taken',
     divertFirst: (due, record) => {
       record.divert(due);
@@ -188,13 +191,15 @@ function startRouter(): void {
 }
 
 const sought: number[] = [];
+/** The partitions whose rest has ended. */
+const resumed: number[] = [];
 const context = {
   get generation() {
     return generation;
   },
   isStale: () => isStale,
   doubt: () => undefined,
-  resume: () => undefined,
+  resume: (_topic: string, partition: number) => resumed.push(partition),
   commit: () => Promise.resolve(),
   seek: (_topic: string, _partition: number, offset: number) => sought.push(offset),
 } as unknown as BatchContext;
@@ -211,7 +216,7 @@ function aBatch(tickets: number): RecordBatch {
   return { topic: topics.log, partition: 0, records };
 }
 
-function stored(seq: number, event: string, orgId = ORG): StoredRecord {
+function stored(seq: number, event: string, orgId = ORG, bytes = 0): StoredRecord {
   const { key, value, headers } = logRecord(
     {
       orgId,
@@ -221,7 +226,7 @@ function stored(seq: number, event: string, orgId = ORG): StoredRecord {
       widgetId: null,
       targetEndpoint: null,
       traceparent: null,
-      envelope: Buffer.from(`{"seq":${seq}}`),
+      envelope: Buffer.from(`{"seq":${seq}}`.padEnd(bytes)),
     },
     { occurredAt: '2026-03-01T12:00:00.000Z', inboxOffset: seq, inboxTimeMs: 1_772_366_400_000 },
   );
@@ -467,6 +472,40 @@ describe('an organization with many deliveries in a batch', () => {
       await handleUnfinished(batch)
     )();
     expect(routedTo(ALL_TICKETS)).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe('a partition of which too much waits to be moved', () => {
+  const batchOf = (seqs: readonly number[]): RecordBatch => ({
+    topic: topics.log,
+    partition: 0,
+    records: seqs.map((seq) => stored(seq, 'conversation.handed_off', ORG, 1024 * 1024)),
+  });
+
+  it.each([
+    ['a small organization', LARGE_FROM],
+    ['urgent events of a large one', 5],
+  ])('rests until there is room again, after %s', async (_, from) => {
+    largeFrom = from;
+    const delivery_settings = { urgent: ['conversation.handed_off'] };
+    subscribers = [anEndpointRow(ALL_TICKETS, ['conversation.handed_off'], { delivery_settings })];
+    startRouter();
+    let move: () => void = () => undefined;
+    [room, moved] = [0, new Promise((resolve) => (move = resolve))];
+    const first = await handle(batchOf([1, 2, 3, 4, 5]));
+    for (let nth = 0; nth < 2; nth++) {
+      expect(await handle(batchOf([6, 7]))).toEqual({ kind: 'later', nextOffset: 5, waitMs: 60_000 });
+    }
+    if (first?.kind === 'unfinished') await first.rest();
+    expect(seqsOf(diverted, ALL_TICKETS)).toEqual([1, 2, 3, 4, 5]);
+    expect(resumed).toEqual([]);
+    move();
+    await eventually(() => {
+      expect(resumed).toEqual([0]);
+    });
+    await expectSaved([[topics.log, [0], [5], [AT_MS + 5]]]);
+    expect(await handle(batchOf([6, 7]))).toBeUndefined();
+    expect(seqsOf(diverted, ALL_TICKETS)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 });
 

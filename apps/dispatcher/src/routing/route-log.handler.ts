@@ -34,7 +34,7 @@ import {
 import { BatchTrace } from '#libs/telemetry';
 import { EVENT_FILTERS, StageKit } from '#libs/platform';
 import { Dispatcher, type AsideAttempt } from '../dispatcher.js';
-import type { Intake, OpenRecord } from '../lanes/lane-feeder.js';
+import { LONGEST_REST_MS, type Intake, type OpenRecord } from '../lanes/lane-feeder.js';
 import { EndpointChains, type ChainLink } from './endpoint-chains.js';
 import { RoutedPlaces } from './routed-places.js';
 
@@ -139,6 +139,8 @@ export class RouteLogHandler {
     const intake = this.#take(batch, context);
     // It ends: what is fetched again finds it ending, too.
     if (intake.isOver) return { ...again, waitMs: ENDING_WAIT_MS };
+    // What an unfinished batch has left to be moved counts only here.
+    if (intake.isFull) return { ...again, waitMs: LONGEST_REST_MS };
     this.places.begin(batch);
     const stay = this.#stayOf(intake, context.generation, batch);
     const isNew = isAtEnd(batch) ? ({ offset }: DueEvent) => offset >= stay.newFrom : () => false;

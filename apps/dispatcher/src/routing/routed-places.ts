@@ -60,8 +60,10 @@ export class RoutedPlaces extends RegularWork {
     if (known.expected !== firstOffset) {
       const stored = await this.stored.find(topic, partition);
       if (stored !== undefined && stored.appendedUntilMs >= (known.place?.appendedUntilMs ?? 0)) known.place = stored;
-      // Records that come again are begun again.
-      if (firstOffset < (known.expected ?? 0)) known.ahead = [];
+      // Records that come again are begun again. Those before them may still be under way.
+      if (firstOffset < (known.expected ?? 0)) {
+        known.ahead = known.ahead.filter(({ nextOffset }) => nextOffset <= firstOffset);
+      }
     }
     known.expected = (records.at(-1)?.offset ?? 0) + 1;
     const { place } = known;

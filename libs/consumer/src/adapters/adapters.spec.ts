@@ -1,6 +1,8 @@
 import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module, type INestApplication } from '@nestjs/common';
@@ -10,6 +12,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import express from 'express';
 import { fastify } from 'fastify';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
+import { ROOT } from '../../../../test/support/root.js';
 import type { GaplessEvent } from '../../../event-types/src/index.js';
 import { serviceSignature } from '../../../webhook-signature/src/index.js';
 import { anEventJson } from '../testing/an-event.js';
@@ -25,6 +28,8 @@ type DenoHandler = (request: Request, info: { remoteAddr: object; completed: Pro
 
 const SECRET = 'whsec_c2VjcmV0';
 const JSON_ECHO = { a: [1] };
+/** The options of a parser that a comment names. */
+const PARSER = /express\.raw\(\{ type: '([^']+)'(?:, limit: '([^']+)')? \}\)/;
 
 /** A server with the webhook at `/hooks`; all but the bare ones parse JSON at `/echo`. */
 interface App {
@@ -347,7 +352,7 @@ describe('the adapter for Express after a body parser', () => {
 
   afterEach(() => app.close());
 
-  async function behind(parser: express.RequestHandler): Promise<Response> {
+  async function behind(parser: express.RequestHandler, body = anEventJson(1)): Promise<Response> {
     const server = express();
     const webhook = new Webhook({ secret: SECRET, handle: () => undefined, onError: () => undefined });
     server.use(parser).post('/hooks', expressWebhook(webhook));
@@ -356,7 +361,6 @@ describe('the adapter for Express after a body parser', () => {
       response.status(500).send(error.message);
     });
     app = await listening(createServer(server));
-    const body = anEventJson(1);
     const signature = serviceSignature(SECRET, Math.floor(Date.now() / 1_000), Buffer.from(body));
     const headers = { 'content-type': 'application/json', 'x-service-signature': signature };
     return fetch(`${app.url}/hooks`, { method: 'POST', headers, body });
@@ -365,6 +369,15 @@ describe('the adapter for Express after a body parser', () => {
   it('takes the bytes of one that has kept them', async () => {
     expect((await behind(express.raw({ type: '*/*' }))).status).toBe(204);
   });
+
+  it.each(['libs/consumer/src/adapters/express.ts', 'docs/recipes/verify-signature.mjs'])(
+    'takes a large push after the parser that %s names',
+    async (file) => {
+      const [, type, limit] = PARSER.exec(readFileSync(join(ROOT, file), 'utf8')) ?? [];
+      const body = anEventJson(1).replace('"n"', `"text":"${'x'.repeat(2 ** 20 - 1_000)}","n"`);
+      expect((await behind(express.raw({ type: type!, limit }), body)).status).toBe(204);
+    },
+  );
 
   it('says what is wrong when they are gone', async () => {
     const response = await behind(express.json());

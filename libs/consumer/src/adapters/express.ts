@@ -7,7 +7,8 @@ export type ExpressHandler = (request: NodeRequest, response: ServerResponse, ne
 
 /**
  * Receives pushes in Express: `app.post('/hooks', expressWebhook(webhook))`. Mount it before every body parser except
- * `express.raw`. It passes requests other than POST on to `next`.
+ * `express.raw({ type: 'application/json', limit: '1mb' })`, which refuses more than 100 KiB by default. It passes
+ * requests other than POST on to `next`.
  */
 export function expressWebhook(webhook: Webhook): ExpressHandler {
   return (request, response, next) => {

@@ -29,6 +29,7 @@ beforeEach(() => {
 function aDestination(post: PushClient['post']): HttpDestination {
   const client: PushClient = {
     post,
+    whenThere: () => Promise.resolve(false),
     postNow: async (request) => posted ?? { kind: 'done', outcome: await post(request) },
     close: () => Promise.resolve(),
   };

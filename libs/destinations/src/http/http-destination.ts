@@ -37,6 +37,10 @@ export class HttpDestination implements Destination {
     private readonly timeoutMs: number,
   ) {}
 
+  whenThere(_target: Target, signal: AbortSignal): Promise<boolean> {
+    return this.client.whenThere(signal);
+  }
+
   async attempt(
     due: DueAttempt,
     target: Target,

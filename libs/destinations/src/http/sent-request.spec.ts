@@ -86,6 +86,12 @@ describe('the request of the latest attempt', () => {
     expect(sentRequest(aDelivery(), target({ secretChangedAt: before(5_001) }), true)?.signature_note).toBeNull();
   });
 
+  it('has no signatures, and says why, when the secret cannot be decrypted', () => {
+    const request = sentRequest(aDelivery(), target({ secret: null }), true);
+    for (const name of SIGNATURE_HEADERS) expect(request?.headers).toMatchObject({ [name]: null });
+    expect(request?.signature_note).toMatch(/cannot be decrypted/);
+  });
+
   it('has no url, and says why, when that has changed since, or right before', () => {
     const changed = sentRequest(aDelivery(), target({ urlChangedAt: before(1_000) }), true);
     expect(changed).toMatchObject({ url: null, url_note: expect.stringMatching(/changed/) as unknown });

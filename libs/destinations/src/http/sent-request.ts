@@ -22,21 +22,21 @@ function previousSecretAt({ previousSecret, previousSecretUntil }: DatedTarget, 
 const IN_A_BATCH =
   'This attempt sent several events in one request, of which only this one is shown: the signatures over all of them are not known any more.';
 
-function noteOnSignatures(
-  showSignatures: boolean,
-  isSecretKnown: boolean,
-  isOverlapKnown: boolean,
-  areSettingsKnown: boolean,
-): string | null {
+function noteOnSignatures(showSignatures: boolean, target: DatedTarget, at: Date): string | null {
   if (!showSignatures) return 'Signatures are shown only to keys with the scope webhooks:write.';
-  if (!areSettingsKnown) {
+  if (!isAsThen(target.settingsChangedAt, at)) {
     return 'The delivery settings of the endpoint have changed since this attempt, or right before it: its signatures and additional headers are not known any more.';
   }
-  if (isSecretKnown && !isOverlapKnown) {
+  if (!isAsThen(target.secretChangedAt, at)) {
+    return 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.';
+  }
+  if (target.secret === null) {
+    return 'The stored secret of the endpoint cannot be decrypted: the signatures of this attempt are not known.';
+  }
+  if (previousSecretAt(target, at) === undefined) {
     return 'A second secret signed this attempt, or may have, and is not kept: its signatures are not known any more.';
   }
-  if (isSecretKnown) return null;
-  return 'The secret of the endpoint was rotated since this attempt, or right before it: its signatures are not known any more.';
+  return null;
 }
 
 /**
@@ -60,17 +60,15 @@ export function sentRequest(
   const isAlone = batch === null || batch[0] === batch[1];
   const body = batch === null ? pushed.envelope : batchBody([pushed.envelope]);
   const isUrlKnown = isAsThen(target.urlChangedAt, at);
-  const isSecretKnown = isAsThen(target.secretChangedAt, at);
   const previousSecret = previousSecretAt(target, at);
   const areSettingsKnown = isAsThen(target.settingsChangedAt, at);
-  const signatureNote = isAlone
-    ? noteOnSignatures(showSignatures, isSecretKnown, previousSecret !== undefined, areSettingsKnown)
-    : IN_A_BATCH;
+  const signatureNote = isAlone ? noteOnSignatures(showSignatures, target, at) : IN_A_BATCH;
   const { settings, shownHeaders } = target;
   // Public keys do not rebuild a signature.
   const isAsymmetric = signatureNote === null && settings.signatures?.includes('ed25519') === true;
   const ordering = batch === null ? NO_ORDERING : { by: 'endpoint' as const, batch: 2 };
-  const headers = pushHeaders({ ...pushed, body }, target.secret, at.getTime(), previousSecret ?? null, {
+  // Without a secret, the signatures are left out below.
+  const headers = pushHeaders({ ...pushed, body }, target.secret ?? '', at.getTime(), previousSecret ?? null, {
     settings: { ...settings, ordering },
   });
   const made = isAlone ? headers : { ...headers, 'x-service-sequence': `${batch[0]}-${batch[1]}` };

@@ -1,12 +1,4 @@
-import {
-  alertIdOf,
-  derivedEventId,
-  type AlertId,
-  type ConversationId,
-  type EventId,
-  type OrgId,
-  type WidgetId,
-} from '../kernel/index.js';
+import { derivedEventId, type ConversationId, type EventId, type OrgId, type WidgetId } from '../kernel/index.js';
 import type { WaitingConversation } from './chat-queue.js';
 import type { IdAndName, Visitor } from './conversation-snapshot.js';
 
@@ -30,7 +22,6 @@ export interface AlertData {
 
 /** The decision that a conversation crossed a threshold. It results in one event and one staff alert. */
 export interface Alert {
-  readonly alertId: AlertId;
   readonly eventId: EventId;
   readonly event: 'conversation.queued' | 'conversation.queued.escalated';
   readonly orgId: OrgId;
@@ -62,7 +53,6 @@ export function raiseAlert(
   const { snapshot, conversationId: id } = waiting;
   const eventId = alertEventId(waiting, stage);
   return {
-    alertId: alertIdOf(eventId),
     eventId,
     event: stage === 1 ? 'conversation.queued' : 'conversation.queued.escalated',
     orgId: waiting.orgId,

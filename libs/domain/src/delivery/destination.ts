@@ -36,9 +36,10 @@ export interface Target {
 export interface DatedTarget {
   readonly url: string;
   readonly urlChangedAt: Date | null;
-  readonly secret: string;
+  /** `null` if it cannot be decrypted. */
+  readonly secret: string | null;
   readonly secretChangedAt: Date | null;
-  /** The secret before it; `null` once it no longer signs. */
+  /** The secret before it; `null` once it no longer signs, or if it cannot be decrypted. */
   readonly previousSecret: string | null;
   /** Until when the previous secret signs or signed; `null` if it stopped at once. */
   readonly previousSecretUntil: Date | null;
@@ -52,8 +53,14 @@ export interface DatedTarget {
 /** Sends deliveries to the urls of endpoints. */
 export interface Destination {
   /**
+   * Waits while no attempt can be sent, whatever its endpoint. Never rejects.
+   * @returns whether it had to wait. Look the target up again then
+   * @param signal ends the wait at once
+   */
+  whenThere?(target: Target, signal: AbortSignal): Promise<boolean>;
+  /**
    * Makes one attempt. Never rejects: an error is part of the outcome.
-   * @returns `null` if all attempts had to wait meanwhile. It is not over then: look the target up again, and attempt it again
+   * @returns `null` if no attempt could be sent meanwhile. It is not over then: look the target up again, and attempt it again
    * @param signal ends the attempt at once
    * @param onSent called when the request is on its way over an open connection
    */

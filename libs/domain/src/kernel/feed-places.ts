@@ -10,7 +10,7 @@ export interface FeedPlace {
 export interface PlacedDatabase extends FeedPlace {
   /** The installation that the database belongs to. */
   readonly installation: string;
-  /** The list of databases that its part of the feed belongs to; `null`: that of PROJECTION_DATABASE_URLS. */
+  /** The list of databases that its part of the feed belongs to; `null`: it has no id, since the feed has never moved. */
   readonly list: string | null;
 }
 

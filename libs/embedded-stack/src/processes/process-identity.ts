@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 /** Identifies a process: `started` distinguishes it from a later one with the same pid. */
 export interface ProcessIdentity {
@@ -17,6 +18,18 @@ export function isAlive({ pid, started }: ProcessIdentity): boolean {
   if (identifyProcess(pid)?.started === started) return true;
   // A server that an earlier version has started is known by its start in local time.
   return process.platform !== 'linux' && startedByPs(pid, {}) === started;
+}
+
+/**
+ * Returns the place whose pids we see. On Linux, this is the boot of this machine, and the pid namespace, which each
+ * container has of its own. Elsewhere it is the host.
+ */
+export function placeOfPids(): string {
+  try {
+    return `${bootId()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return `${process.platform} ${hostname()}`;
+  }
 }
 
 /** Returns the command line of a process, separated by blanks; empty if the process is gone or hidden from us. */
@@ -76,10 +89,14 @@ function startedByProc(pid: number): string | undefined {
     const ticks = fields[19];
     if (ticks === undefined || state === 'Z' || state === 'X') return undefined;
     // Ticks count from boot, so the boot id is part of the result.
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
+    return `${bootId()}/${ticks}`;
   } catch {
     return undefined;
   }
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
 /** @param zone `ps` prints local time. In UTC, a process keeps its start when the time zone of the machine changes. */

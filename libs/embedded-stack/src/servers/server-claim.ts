@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { errorCode, OperatorError } from '#libs/domain';
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { utimes } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { errorCode, OperatorError, systemClock } from '#libs/domain';
 import { endProcess, type StopSteps } from '../processes/end-process.js';
-import { identifyProcess, isAlive, type ProcessIdentity } from '../processes/process-identity.js';
+import { identifyProcess, isAlive, placeOfPids, type ProcessIdentity } from '../processes/process-identity.js';
 
 /** The content of a pid file, as JSON: the process that runs the server, and the server once it is spawned. */
 interface PidRecord {
   readonly owner: ProcessIdentity;
+  /** Where these processes are. Records of earlier versions do not say it. */
+  readonly place?: string;
   readonly server?: ProcessIdentity;
 }
 
@@ -32,21 +36,33 @@ interface ClaimPlan {
   readonly log: (line: string) => void;
 }
 
+/** How often a claim is touched while it is held, so that it shows to other hosts and containers. */
+const TOUCH_MS = 1_000;
+/** How long another one's claim is watched, and how old its last touch is when it needs no watch. */
+const WATCH_MS = 3_000;
+const STALE_MS = 10_000;
+
 /**
  * Claims a server's directory. It first stops a server that a killed Gapless left behind.
  * @throws DataDirInUseError when the Gapless that holds the claim still runs
  */
 export async function claimServer(o: ClaimPlan): Promise<ServerClaim> {
   const owner = identifyProcess(process.pid) ?? { pid: process.pid, started: 'unknown' };
-  while (!createExclusively(o.pidFile, { owner })) await freeClaim(o);
+  const place = placeOfPids();
+  while (!createExclusively(o.pidFile, { owner, place })) await freeClaim(o);
   let isReleased = false;
+  const touching = setInterval(() => {
+    const now = systemClock.now() / 1_000;
+    void utimes(o.pidFile, now, now).catch(() => undefined);
+  }, TOUCH_MS).unref();
   return {
     record(server) {
       const draft = `${o.pidFile}.new`;
-      writeFileSync(draft, JSON.stringify({ owner, server } satisfies PidRecord));
+      writeFileSync(draft, JSON.stringify({ owner, place, server } satisfies PidRecord));
       renameSync(draft, o.pidFile);
     },
     release() {
+      clearInterval(touching);
       // On a second call, the file may be the claim of another process.
       if (!isReleased) rmSync(o.pidFile, { force: true });
       isReleased = true;
@@ -63,11 +79,15 @@ export async function freeClaim(o: ClaimPlan): Promise<void> {
     o.log(`${o.name} of a killed Gapless still runs (process ${server.pid}); stopping it first`);
   };
   if (await endLeftover(o.pidFile, o.stopSteps, onLeftover)) return;
-  const holder = readRecord(o.pidFile)?.owner.pid;
+  const holder = readRecord(o.pidFile);
   if (holder === undefined) return;
+  const { pid } = holder.owner;
   throw new DataDirInUseError(
-    `${o.dataDir} is in use by Gapless, process ${holder}. ` +
-      `Stop that one (kill ${holder}), or set DATA_DIR to another directory.`,
+    isElsewhere(holder)
+      ? `${o.dataDir} is in use by another Gapless, on another host or in another container. ` +
+          'Stop that one, or set DATA_DIR to another directory.'
+      : `${o.dataDir} is in use by Gapless, process ${pid}. ` +
+          `Stop that one (kill ${pid}), or set DATA_DIR to another directory.`,
   );
 }
 
@@ -81,7 +101,7 @@ export async function endLeftover(
   onFound: (server: ProcessIdentity) => void = () => undefined,
 ): Promise<boolean> {
   const earlier = readRecord(pidFile);
-  if (earlier !== undefined && isAlive(earlier.owner)) return false;
+  if (earlier !== undefined && (isElsewhere(earlier) ? await isTouched(pidFile) : isAlive(earlier.owner))) return false;
   if (earlier?.server !== undefined && isAlive(earlier.server)) {
     onFound(earlier.server);
     await endProcess(earlier.server, stopSteps);
@@ -90,12 +110,44 @@ export async function endLeftover(
   return true;
 }
 
+/** Whether we cannot see the processes of the record: another host or container made it, or this one before a reboot. */
+function isElsewhere({ place }: PidRecord): boolean {
+  return place !== undefined && place !== placeOfPids();
+}
+
+/** Whether the holder of a claim touches it. */
+async function isTouched(pidFile: string): Promise<boolean> {
+  const probe = temporaryName(pidFile);
+  // Its time is that of the disk, since the clocks of two hosts may differ.
+  writeFileSync(probe, '');
+  const now = changedAt(probe);
+  rmSync(probe);
+  const before = changedAt(pidFile);
+  if (now - before > STALE_MS) return false;
+  for (let left = WATCH_MS; left > 0; left -= TOUCH_MS / 4) {
+    await pause(TOUCH_MS / 4);
+    if (changedAt(pidFile) !== before) return true;
+  }
+  return false;
+}
+
+/** When the file was last written or touched, milliseconds; 0 if it is gone. */
+function changedAt(file: string): number {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? 0 : Math.max(found.ctimeMs, found.mtimeMs);
+}
+
+/** Returns a name that no other process uses, not even one in another container with the same pid. */
+function temporaryName(file: string): string {
+  return `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
+}
+
 /**
  * Removes the claim of a dead process, or an invalid pid file. Another start may have removed it and claimed the
  * directory meanwhile: then its claim is restored.
  */
 function dropClaim(pidFile: string, dead: PidRecord | undefined): void {
-  const aside = `${pidFile}.${process.pid}-${randomBytes(4).toString('hex')}`;
+  const aside = temporaryName(pidFile);
   try {
     renameSync(pidFile, aside);
   } catch (error) {
@@ -109,7 +161,7 @@ function dropClaim(pidFile: string, dead: PidRecord | undefined): void {
 
 /** Writes the file as a whole, so that no reader sees half a claim. Returns false if it exists. */
 function createExclusively(file: string, record: PidRecord): boolean {
-  const draft = `${file}.${record.owner.pid}`;
+  const draft = temporaryName(file);
   writeFileSync(draft, JSON.stringify(record));
   try {
     linkSync(draft, file);
@@ -125,7 +177,9 @@ function createExclusively(file: string, record: PidRecord): boolean {
 /** Returns `undefined` if the file is missing or invalid. */
 function readRecord(file: string): PidRecord | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as PidRecord;
+    const record = JSON.parse(readFileSync(file, 'utf8')) as Partial<PidRecord> | null;
+    // A file that was damaged may hold other JSON.
+    return record?.owner === undefined ? undefined : (record as PidRecord);
   } catch {
     return undefined;
   }

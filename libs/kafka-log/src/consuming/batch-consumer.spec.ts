@@ -105,20 +105,19 @@ describe('a consumer that the brokers refuse', () => {
   });
 });
 
-describe('a consumer that is stopped while it joins its group', () => {
-  it('leaves the group once that has assigned it partitions', async () => {
+describe('a consumer that is stopped while it connects', () => {
+  it('does not join its group, and disconnects again', async () => {
     const consumer = new FakeConsumer(() => false);
-    let assign: () => void = () => undefined;
-    consumer.assigns = new Promise((resolve) => {
-      assign = resolve;
-    });
+    let answer: () => void = () => undefined;
+    jest.spyOn(consumer, 'subscribe').mockReturnValue(new Promise((resolve) => (answer = resolve)));
+    const run = jest.spyOn(consumer, 'run');
     const { batches } = aConsumerToStart(consumer, new HealthBoard());
     void batches.start();
     await settled();
     await batches.stop();
     consumer.hasLeft = false;
-    assign();
+    answer();
     await settled();
-    expect(consumer.hasLeft).toBe(true);
+    expect([run.mock.calls, consumer.hasLeft]).toEqual([[], true]);
   });
 });

@@ -248,6 +248,8 @@ export class BatchConsumer {
     this.#guard.giveUp();
     if (this.#consumer !== null) await this.#finish(this.#consumer);
     await this.#consumer?.disconnect();
+    // A join that was under way may still end. It is no session of a consumer that has stopped.
+    this.#consumer = null;
     this.#failing.clear();
     this.#transactions.look({});
     await endsWithin(this.#guard.stop(), RELEASE_MS);
@@ -337,14 +339,17 @@ export class BatchConsumer {
       const { topics } = this.options;
       if (typeof topics === 'function') this.#topics = await topics();
       await consumer.subscribe({ topics: [...this.#topics], fromBeginning: true });
+      // It was stopped or replaced while it connected, which kafkajs does not notice.
+      if (this.#stopping || this.#consumer !== consumer) {
+        await consumer.disconnect();
+        return;
+      }
       await consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
         partitionsConsumedConcurrently: 64,
         eachBatch: (payload) => this.#eachBatch(consumer, payload),
       });
-      // It was stopped or replaced while it joined, which kafkajs does not notice.
-      if (this.#stopping || this.#consumer !== consumer) await consumer.disconnect();
     } catch (error) {
       await consumer.disconnect().catch(() => undefined);
       if (this.#consumer === consumer) this.#restartAfter(error);
@@ -591,7 +596,9 @@ export class BatchConsumer {
    * work within a time limit. Afterwards, nothing of this assignment begins or is written.
    */
   async #release(consumer: Consumer, member: JoiningMember): Promise<void> {
-    if (this.#consumer === consumer && member.isKnown) {
+    // A consumer that was replaced has no assignment to end.
+    if (this.#consumer !== consumer) return;
+    if (member.isKnown) {
       this.#isReleasing = true;
       const heartbeats = setInterval(() => void member.heartbeat().catch(() => undefined), this.#times.heartbeatMs);
       const finished = Promise.all([this.#idle(), this.options.onRelease?.()]).then(() => this.#commits.flush());

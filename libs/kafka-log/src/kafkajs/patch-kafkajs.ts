@@ -1,5 +1,7 @@
 import { announceJoins } from './before-join.js';
 import { commitOnce } from './commit-once.js';
+import { endAfterJoin } from './left-behind/end-after-join.js';
+import { keepOwnOffsets } from './left-behind/own-offsets.js';
 import { askForCluster } from './one-cluster.js';
 import { replaceReset } from './out-of-range.js';
 import { keepFailedFetchesApart } from './partition-errors/failed-fetches.js';
@@ -19,6 +21,8 @@ const PATCHES: readonly (() => void)[] = [
   replaceReset,
   commitOnce,
   announceJoins,
+  endAfterJoin,
+  keepOwnOffsets,
   // After `announceJoins`, since that drops answers from before a join.
   keepFailedFetchesApart,
   fetchLessWhenQuiet,

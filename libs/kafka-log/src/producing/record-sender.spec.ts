@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from '@jest/globals';
-import type { Kafka, ProducerBatch, ProducerConfig } from 'kafkajs';
+import { KafkaJSProtocolError, type Kafka, type ProducerBatch, type ProducerConfig } from 'kafkajs';
 import { createLogger } from '#libs/runtime';
 import { KafkaConnection } from '../connection/kafka-connection.js';
 import { RecordSender } from './record-sender.js';
 
-/** How often kafkajs tries to send each request. */
-let tries: number;
+/** The leader of the partition at each of kafkajs' tries to send a request; -1 if it has none. */
+let leaders: number[];
 /** The number of the producer of each request. */
 let sentBy: number[];
 /** The numbers of the producers, in the order in which they were disconnected. */
@@ -14,7 +14,7 @@ let producers: number;
 let connects: () => Promise<void>;
 let sender: RecordSender;
 
-/** A producer of kafkajs whose last try succeeds. */
+/** A producer of kafkajs whose last try succeeds. Like kafkajs, it sends nothing to a partition without a leader. */
 function aProducer({ createPartitioner }: ProducerConfig) {
   const by = producers++;
   const place = createPartitioner!();
@@ -23,11 +23,17 @@ function aProducer({ createPartitioner }: ProducerConfig) {
     disconnect: () => Promise.resolve(void disconnected.push(by)),
     sendBatch: ({ topicMessages = [] }: ProducerBatch) => {
       sentBy.push(by);
-      const partitionMetadata = [{ partitionErrorCode: 0, partitionId: 0, leader: 0, replicas: [0], isr: [0] }];
-      for (let nth = 0; nth < tries; nth++) {
-        for (const { topic, messages } of topicMessages) {
-          for (const message of messages) place({ topic, partitionMetadata, message });
+      for (const leader of leaders) {
+        const partitionMetadata = [{ partitionErrorCode: 0, partitionId: 0, leader, replicas: [0], isr: [0] }];
+        try {
+          for (const { topic, messages } of topicMessages) {
+            for (const message of messages) place({ topic, partitionMetadata, message });
+          }
+        } catch (error) {
+          if (error instanceof KafkaJSProtocolError && error.retriable) continue;
+          throw error;
         }
+        if (leader === -1) return Promise.resolve([]);
       }
       return Promise.resolve(topicMessages.map(({ topic }) => ({ topicName: topic, partition: 0, errorCode: 0 })));
     },
@@ -35,7 +41,7 @@ function aProducer({ createPartitioner }: ProducerConfig) {
 }
 
 beforeEach(() => {
-  [tries, sentBy, disconnected, producers] = [1, [], [], 0];
+  [leaders, sentBy, disconnected, producers] = [[0], [], [], 0];
   connects = () => Promise.resolve();
   const kafka = { producer: aProducer } as unknown as Kafka;
   sender = new RecordSender(
@@ -55,12 +61,24 @@ it('keeps its producer while each request is tried once', async () => {
 });
 
 it('sends nothing more by a producer that has sent a request again: an earlier try may still take its numbers back', async () => {
-  tries = 2;
+  leaders = [0, 0];
   await send();
-  tries = 1;
+  leaders = [0];
   await send();
   await send();
   expect([sentBy, disconnected]).toEqual([[0, 1, 1], [0]]);
+});
+
+it('lets kafkajs try again while a partition to which it has sent the records has no leader', async () => {
+  leaders = [0, -1, 0];
+  await send();
+  expect(sentBy).toEqual([0]);
+});
+
+it('refuses the records at once for a partition that had no leader from the first try on', async () => {
+  leaders = [-1];
+  const record = { topic: 'topic', key: 'key', value: Buffer.from('value') };
+  expect([...(await sender.send([record], 100)).values()]).toMatchObject([{ topic: 'topic', partition: 0 }]);
 });
 
 it('closes a producer that connected and got no id', async () => {

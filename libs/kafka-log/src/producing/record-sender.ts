@@ -192,9 +192,11 @@ export class RecordSender {
       this.#hasRetried ||= isRepeat;
       if (this.#topics.get(topic) !== partitionMetadata) this.#noteLeaders(topic, partitionMetadata);
       if (this.#leaderless.get(topic)?.includes(partition) !== true) this.#unsent.delete(name);
-      // Only before the first try: what has been sent once may have been written.
-      else if (!isRepeat && !this.#unsent.has(name)) {
-        this.#unsent.set(name, { topic, partition, error: noLeaderError(topic, partition) });
+      else if (!this.#unsent.has(name)) {
+        const error = noLeaderError(topic, partition);
+        // What has been sent once may have been written. kafkajs tries again, until the partition has a leader.
+        if (isRepeat) throw error;
+        this.#unsent.set(name, { topic, partition, error });
       }
       this.#places.add(name);
       this.#placed.set(message, name);

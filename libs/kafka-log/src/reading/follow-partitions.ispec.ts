@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createLogger } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../test/support/sequence.js';
@@ -8,6 +9,15 @@ import { makeTopics } from '../../../../test/support/topics.js';
 import { followPartitions } from './follow-partitions.js';
 import { KafkaConnection } from '../connection/kafka-connection.js';
 import { PartitionWriter } from '../producing/partition-writer.js';
+
+const require = createRequire(import.meta.url);
+const { prototype: group } = require('kafkajs/src/consumer/consumerGroup.js') as {
+  readonly prototype: { heartbeat(): Promise<void> };
+};
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+const NOT_COORDINATOR = 16;
 
 const connection = new KafkaConnection({
   brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
@@ -21,6 +31,10 @@ beforeAll(async () => {
   writer = new PartitionWriter(connection);
   await makeTopics(connection, [{ topic, partitions: 3, retentionMs: -1, compacted: false, appendTime: false }]);
   for (const partition of [0, 1, 2]) await write(partition, 5);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 afterAll(async () => {
@@ -79,6 +93,34 @@ describe('followPartitions', () => {
     await ended;
     expect(came.some((place) => place.startsWith('1/'))).toBe(false);
     expect(await groups()).toEqual({ used: [expect.stringMatching(/^gapless-follower-/)], left: [] });
+  });
+
+  it('gives each record once, although its group moves to another broker', async () => {
+    const heartbeat = jest.spyOn(group, 'heartbeat');
+    const { came, ended, stop } = follow(new Map([[2, 0]]), () => {
+      if (came.length === 1) heartbeat.mockRejectedValueOnce(createErrorFromCode(NOT_COORDINATOR));
+    });
+    await eventually(() => {
+      expect(came).toHaveLength(5);
+    });
+    await write(2, 1);
+    await eventually(() => {
+      expect(came).toEqual(['2/0', '2/1', '2/2', '2/3', '2/4', '2/5']);
+    });
+    stop();
+    await ended;
+  });
+
+  it('ends when it is aborted while it connects', async () => {
+    const { kafka } = connection;
+    const consumer = kafka.consumer.bind(kafka);
+    jest.spyOn(kafka, 'consumer').mockImplementationOnce((config) => {
+      stop();
+      return consumer(config);
+    });
+    const { came, ended, stop } = follow(new Map([[0, 0]]));
+    await ended;
+    expect(came).toEqual([]);
   });
 
   it('ends with what its reader throws', async () => {

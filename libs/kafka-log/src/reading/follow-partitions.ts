@@ -5,7 +5,7 @@ import type { KafkaConnection } from '../connection/kafka-connection.js';
 import { LARGEST_BATCH_BYTES } from '../topics/limits.js';
 import { topicBounds, type Positions } from './log-positions.js';
 import { toReadableRecord, type RecordBatch, type StoredRecord } from '../records/record.js';
-import { RECORDS_AT_ONCE } from './read-partitions.js';
+import { REBALANCE_TIMEOUT_MS, RECORDS_AT_ONCE } from './read-partitions.js';
 
 /** How long a fetch waits at the broker for records, milliseconds; the broker answers as soon as there are any. */
 const FETCH_WAIT_MS = 200;
@@ -30,6 +30,8 @@ async function consume(
   signal: AbortSignal,
   atOnce: number,
 ): Promise<void> {
+  // It may have been aborted while the consumer connected.
+  if (signal.aborted) return;
   await new Promise<void>((resolve, reject) => {
     let hasFailed = false;
     const onAbort = () => {
@@ -54,19 +56,21 @@ async function consume(
         autoCommit: false,
         partitionsConsumedConcurrently: atOnce,
         eachBatch: async (payload) => {
-          const { partition, messages } = payload.batch;
-          try {
-            const records = messages
-              .map((message) => toReadableRecord(topic, partition, message))
-              .filter((record) => record.offset >= (next.get(partition) ?? 0));
-            for (let at = 0; at < records.length && !signal.aborted && !hasFailed; at += RECORDS_AT_ONCE) {
-              const some = records.slice(at, at + RECORDS_AT_ONCE);
-              await onRecords({ topic, partition, records: some });
-              next.set(partition, (some.at(-1)?.offset ?? 0) + 1);
-              await payload.heartbeat();
+          const { partition } = payload.batch;
+          const from = next.get(partition) ?? 0;
+          const messages = payload.batch.messages.filter(({ offset }) => Number(offset) >= from);
+          for (let at = 0; at < messages.length && !signal.aborted && !hasFailed; at += RECORDS_AT_ONCE) {
+            const some = messages.slice(at, at + RECORDS_AT_ONCE);
+            try {
+              const records = some.map((message) => toReadableRecord(topic, partition, message));
+              await onRecords({ topic, partition, records });
+            } catch (error) {
+              fail(error);
+              return;
             }
-          } catch (error) {
-            fail(error);
+            next.set(partition, Number(some.at(-1)?.offset) + 1);
+            // After an error, kafkajs joins the group again.
+            await payload.heartbeat();
           }
         },
       })
@@ -108,19 +112,24 @@ export async function followBatches(
 ): Promise<void> {
   const next = await startsOf(connection, topic, from);
   if (signal.aborted) return;
+  let isOver = false;
   const groupId = `gapless-follower-${randomUUID()}`;
   const consumer = connection.kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
     partitionAssigners: [fixedAssignment(new Map([[topic, [...next.keys()]]]))],
+    rebalanceTimeout: REBALANCE_TIMEOUT_MS,
     maxBytesPerPartition: LARGEST_BATCH_BYTES,
     maxWaitTimeInMs: FETCH_WAIT_MS,
+    // After a crash, kafkajs starts again, even what was disconnected meanwhile.
+    retry: { retries: 5, restartOnFailure: () => Promise.resolve(!isOver) },
   });
   try {
     await consumer.connect();
     await consumer.subscribe({ topics: [topic], fromBeginning: true });
     await consume(consumer, topic, next, onRecords, signal, atOnce);
   } finally {
+    isOver = true;
     await consumer.disconnect();
     // The group was for this reader only. If deleting fails, it expires by itself.
     await connection.withAdmin((admin) => admin.deleteGroups([groupId])).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createLogger } from '#libs/runtime';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { noteGroupsUsed } from '../../../../test/support/groups-used.js';
@@ -9,6 +10,18 @@ import { KafkaConnection } from '../connection/kafka-connection.js';
 import { PartitionWriter } from '../producing/partition-writer.js';
 import { readPartitions, streamPartitions, type PartitionStretch } from './read-partitions.js';
 import type { StoredRecord } from '../records/record.js';
+
+type Fetch = (this: unknown, wanted: { readonly maxBytes: number }) => Promise<unknown>;
+
+const require = createRequire(import.meta.url);
+const { prototype: broker } = require('kafkajs/src/broker/index.js') as { readonly prototype: { fetch: Fetch } };
+const { prototype: group } = require('kafkajs/src/consumer/consumerGroup.js') as {
+  readonly prototype: { heartbeat(): Promise<void> };
+};
+const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode: (code: number) => Error;
+};
+const [NOT_LEADER, NOT_COORDINATOR] = [6, 16];
 
 const connection = new KafkaConnection({
   brokers: process.env['TEST_KAFKA_BROKERS']!.split(','),
@@ -33,6 +46,10 @@ afterAll(async () => {
 });
 
 beforeEach(makeNewTopics);
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 async function makeNewTopics(): Promise<void> {
   const prefix = `t${randomBytes(4).toString('hex')}`;
@@ -170,6 +187,37 @@ describe('reading stretches of partitions', () => {
     });
     expect(sizes.reduce((sum, size) => sum + size)).toBe(2_700);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
+  });
+
+  it('gives each record once, although the leader of the partition changes', async () => {
+    for (let nth = 0; nth < 6; nth++) await write(topic, nth % 2, 900);
+    let fetches = 0;
+    const { fetch } = broker;
+    jest.spyOn(broker, 'fetch').mockImplementation(function (this: unknown, wanted) {
+      // One batch each, so that the read is in the middle of a partition.
+      if (++fetches !== 2) return fetch.call(this, { ...wanted, maxBytes: 1 });
+      return Promise.reject(createErrorFromCode(NOT_LEADER));
+    });
+    const { values, ends } = await read({ topic, partition: 0, from: 100 }, { topic, partition: 1, from: 0 });
+    expect(fetches).toBeGreaterThan(2);
+    for (const [partition, from] of [100, 0].entries()) {
+      const offsets = values.filter((value) => value.startsWith(`a${partition}/`));
+      expect(offsets).toEqual(oneTo(2_700 - from).map((n) => `a${partition}/${from + n - 1}`));
+    }
+    expect(ends).toEqual({ [`${topic}/0`]: 2_700, [`${topic}/1`]: 2_700 });
+  });
+
+  it.each([1, 2, 3])('gives each record once, although its group moves after %d thousand records', async (nth) => {
+    await write(topic, 0, 2_700);
+    const offsets: number[] = [];
+    let calls = 0;
+    const heartbeat = jest.spyOn(group, 'heartbeat');
+    await streamPartitions(connection, [{ topic, partition: 0, from: 0 }], ({ records }) => {
+      offsets.push(...records.map(({ offset }) => offset));
+      if (++calls === nth) heartbeat.mockRejectedValueOnce(createErrorFromCode(NOT_COORDINATOR));
+      return Promise.resolve();
+    });
+    expect(offsets).toEqual(oneTo(2_700).map((n) => n - 1));
   });
 
   it('rejects with what the handling of records rejects with, and reads no further', async () => {

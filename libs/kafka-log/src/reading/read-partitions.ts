@@ -29,6 +29,9 @@ export interface ReadingOptions {
  */
 const STALL_MS = 15_000;
 
+/** How long the group of a reader waits for it in a rebalance, milliseconds. kafkajs waits 5 s longer for the answer. */
+export const REBALANCE_TIMEOUT_MS = 10_000;
+
 /** The most records in one call: enough for one statement, and few enough to handle within a session. */
 export const RECORDS_AT_ONCE = 1_000;
 
@@ -73,14 +76,12 @@ async function consumeAll(
   partitionsAtOnce: number,
 ): Promise<void> {
   const open = new Set(bounds.keys());
+  const next = new Map([...bounds].map(([key, { from }]) => [key, from]));
   let handedOver = 0;
   let isSettled = false;
   let endWatch: () => void = () => undefined;
   await new Promise<void>((resolve, reject) => {
-    const stalled = () => {
-      reject(new ReadingStalledError([...open]));
-    };
-    let watchdog = setTimeout(stalled, STALL_MS);
+    let watchdog: NodeJS.Timeout | undefined;
     const settle = (act: () => void) => {
       isSettled = true;
       clearTimeout(watchdog);
@@ -91,6 +92,12 @@ async function consumeAll(
         reject(error instanceof Error ? error : new Error(String(error)));
       });
     };
+    const watch = () => {
+      watchdog = setTimeout(() => {
+        fail(new ReadingStalledError([...open]));
+      }, STALL_MS);
+    };
+    watch();
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       fail(payload.error);
     });
@@ -101,13 +108,16 @@ async function consumeAll(
       },
       recovered: () => undefined,
     });
-    // Runs before the first fetch of every generation, so that no record before the stretch is read.
+    // Runs before the first fetch of every generation, which would begin at the first record otherwise.
     consumer.on(consumer.events.GROUP_JOIN, () => {
-      for (const { topic, partition, from } of bounds.values())
-        consumer.seek({ topic, partition, offset: String(from) });
+      for (const [key, { topic, partition }] of bounds)
+        consumer.seek({ topic, partition, offset: String(nextOf(key)) });
     });
+    const nextOf = (key: string) => next.get(key) ?? 0;
     const reached = (key: string, lastOffset: string) => {
-      if (Number(lastOffset) >= (bounds.get(key)?.end ?? 0) - 1) open.delete(key);
+      // After a join, records come again that were handled before.
+      next.set(key, Math.max(nextOf(key), Number(lastOffset) + 1));
+      if (nextOf(key) >= (bounds.get(key)?.end ?? 0)) open.delete(key);
       if (open.size === 0) settle(resolve);
     };
     // Transaction markers and aborted records are not handed over.
@@ -118,14 +128,19 @@ async function consumeAll(
       const { batch } = payload;
       const { topic, partition } = batch;
       const key = partitionKey(topic, partition);
-      const end = bounds.get(key)?.end ?? 0;
-      const records = open.has(key)
-        ? batch.messages
-            .filter((message) => Number(message.offset) < end)
-            .map((message) => read(topic, partition, message))
-        : [];
-      for (let from = 0; from < records.length; from += RECORDS_AT_ONCE) {
-        await onRecords({ topic, partition, records: records.slice(from, from + RECORDS_AT_ONCE) });
+      const [from, end] = [nextOf(key), bounds.get(key)?.end ?? 0];
+      const messages = batch.messages.filter(({ offset }) => Number(offset) >= from && Number(offset) < end);
+      for (let at = 0; at < messages.length && !isSettled; at += RECORDS_AT_ONCE) {
+        const some = messages.slice(at, at + RECORDS_AT_ONCE);
+        try {
+          await onRecords({ topic, partition, records: some.map((message) => read(topic, partition, message)) });
+        } catch (error) {
+          // Do not pass the error to kafkajs, which would hand the batch over again.
+          fail(error);
+          return;
+        }
+        reached(key, some.at(-1)?.offset ?? '-1');
+        // After an error, kafkajs joins the group again.
         await payload.heartbeat();
       }
       reached(key, batch.lastOffset());
@@ -140,14 +155,10 @@ async function consumeAll(
           handedOver++;
           try {
             await handOver(payload);
-          } catch (error) {
-            // Do not pass the error to kafkajs, which would hand the batch over again.
-            fail(error);
-            return;
           } finally {
             handedOver--;
+            if (handedOver === 0 && !isSettled) watch();
           }
-          if (handedOver === 0 && open.size > 0 && !isSettled) watchdog = setTimeout(stalled, STALL_MS);
         },
       })
       .catch(fail);
@@ -180,9 +191,11 @@ export async function streamPartitions(
       groupId,
       allowAutoTopicCreation: false,
       partitionAssigners: [fixedAssignment(wanted)],
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       maxBytesPerPartition: LARGEST_BATCH_BYTES,
       maxWaitTimeInMs: 50,
-      retry: { retries: 3 },
+      // A crash ends the read. kafkajs would start again, even what was disconnected meanwhile.
+      retry: { retries: 3, restartOnFailure: () => Promise.resolve(false) },
     });
     try {
       await consumer.connect();

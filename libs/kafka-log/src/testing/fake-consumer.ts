@@ -14,7 +14,6 @@ export class FakeConsumer {
     HEARTBEAT: 'heartbeat',
     GROUP_JOIN: 'group_join',
     CRASH: 'crash',
-    REBALANCING: 'rebalancing',
     END_BATCH_PROCESS: 'end_batch_process',
   };
   readonly commits: Commit[] = [];
@@ -22,8 +21,6 @@ export class FakeConsumer {
   readonly seeks: number[] = [];
   isPaused = false;
   hasLeft = false;
-  /** Resolves once its group assigns it partitions. */
-  assigns: Promise<void> = Promise.resolve();
   /** The end of its partition, as the brokers show it; without one they do not show the partition. */
   end: number | undefined;
   /** The size of the values of the records that it hands over. */
@@ -80,7 +77,7 @@ export class FakeConsumer {
 
   async run({ eachBatch }: { eachBatch: (payload: unknown) => Promise<void> }): Promise<void> {
     this.#eachBatch = eachBatch;
-    await this.join(this.assigns);
+    await this.join();
   }
 
   /** Joins the group, as after a rebalance. @param answer resolves once the group assigns partitions */

@@ -153,7 +153,7 @@ export class PortalSessionRecords {
   /**
    * Opens the session of a link. A link opens its session once.
    * @param tokenSha256 the SHA-256 of the session's new token
-   * @param describe who opens it, for the audit log
+   * @param by who opens it, for the audit log
    * @returns `undefined` for a link that is unknown, used or expired, or whose session has ended
    */
   async open(

@@ -63,6 +63,15 @@ export class SecretCipher {
     return Buffer.concat([decipher.update(ciphertext.subarray(tagEnd)), decipher.final()]).toString();
   }
 
+  /** As `decrypt`; `null` when the key is not configured, or the ciphertext was changed. */
+  decryptOrNull(ciphertext: Buffer): string | null {
+    try {
+      return this.decrypt(ciphertext);
+    } catch {
+      return null;
+    }
+  }
+
   #key(id: string): Buffer {
     const key = this.#keys.get(id);
     if (key === undefined) throw new UnknownKeyError(`SECRET_ENCRYPTION_KEYS has no key with the id ${id}`);

@@ -69,6 +69,8 @@ export class SigningKeys {
    */
   async rotate(overlapSeconds: number): Promise<string> {
     return this.store.transaction(async (runner) => {
+      // Another rotation at the same time would keep the new key of this one from being stored. Reads go on.
+      await runner.query('lock table signing_keys in share row exclusive mode');
       await runner.query('delete from signing_keys where signs_until is not null');
       await runner.query(
         `update signing_keys set signs_until = now() + $1 * interval '1 second' where signs_until is null`,
@@ -95,7 +97,7 @@ export class SigningKeys {
     return row?.count ?? 0;
   }
 
-  /** @returns the id of the new key, which another process that is faster may make in its place */
+  /** @returns the id of the new key, which is not stored if there is a current one */
   async #insert(runner: QueryRunner): Promise<string> {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const { x = '' } = publicKey.export({ format: 'jwk' });

@@ -33,13 +33,14 @@ const CREATIONS = {
   endpoints: 'endpoints',
   /** The feed cursors of an org. */
   feedCursors: 'feed cursors',
+  liveChatSettings: 'live-chat settings',
   /** The recoveries of an endpoint. */
   recoveries: 'recoveries',
 } as const;
 
 /**
  * Takes a turn among the requests that create something of the org or endpoint, until the transaction ends. The deletion
- * of an org takes those of its API keys and endpoints, too. Without an id, it takes none.
+ * of an org takes those of the org, too. Without an id, it takes none.
  */
 export async function lockFor(runner: QueryRunner, what: keyof typeof CREATIONS, id: string | null): Promise<void> {
   await runner.query(`select pg_advisory_xact_lock(hashtextextended('${CREATIONS[what]} of ' || $1, 0))`, [id]);

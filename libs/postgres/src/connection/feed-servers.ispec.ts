@@ -4,7 +4,6 @@ import { CelFilters } from '#libs/event-filter';
 import { anOrgId } from '../../../../test/support/ids.js';
 import { oneTo } from '../../../../test/support/sequence.js';
 import { aStore } from '../../../../test/support/store.js';
-import { DeliveryLog } from '../deliveries/delivery-log.js';
 import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
 import { FeedAudit } from '../feed/feed-audit.js';
 import { eventKey, FeedReader } from '../feed/reading/feed-reader.js';
@@ -12,12 +11,13 @@ import { FeedRepair } from '../feed/feed-repair.js';
 import { OrgRecords } from '../orgs/org-records.js';
 import { OrgStatistics } from '../orgs/org-statistics.js';
 import { FeedProjection } from '../projections/feed-projection.js';
-import { begunPositions, projectedUpTo } from '../projections/projection-offsets.js';
+import { begunPositions, projectedPositions, projectedUpTo } from '../projections/projection-offsets.js';
 import { aTestDatabase } from '../testing/a-test-store.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
+import { FeedLists } from '../feed-lists/feed-lists.js';
 import { FeedPlaces } from '../feed-lists/feed-places.js';
 import { InstallationRows } from './installation-row.js';
-import { FeedServerAwayError } from './postgres-away.js';
+import { FeedServerAwayError, StoreNotOpenError } from './postgres-away.js';
 import type { Store } from './store.js';
 
 const DATABASES = 3;
@@ -62,6 +62,8 @@ function anEvent(orgId: OrgId, seq: number) {
 
 async function openAll(one: Store): Promise<Store> {
   await one.open(() => undefined);
+  const settings = one.feed.all.map(({ store: { databaseUrl } }) => databaseUrl);
+  await new FeedLists(one).adopt(settings, () => Promise.reject(new Error('no key')));
   await new FeedPlaces(one).joinAll();
   return one;
 }
@@ -105,8 +107,7 @@ describe('a feed that is spread over databases', () => {
       const bytes = oneTo(EVENTS).map((seq) => anEvent(orgId, seq).envelope.toString());
       expect(page.items.map(({ envelope }) => envelope)).toEqual(bytes);
       expect(await reader.bounds(orgId, NOW_MS)).toEqual({ oldestSeq: 1, headSeq: EVENTS });
-      const kept = await new DeliveryLog(store).keptEnvelope(orgId, 2 as Seq, new Date(NOW_MS - DAY_MS));
-      expect(kept?.toString()).toBe(bytes[1]);
+      expect((await reader.find(orgId, 2 as Seq, NOW_MS))?.envelope.toString()).toBe(bytes[1]);
     }
   });
 
@@ -212,6 +213,30 @@ describe('a database that is away', () => {
   });
 });
 
+describe('a database that fails before it is known to be away', () => {
+  it('keeps nobody from the positions of partitions in the others', async () => {
+    const one = await openAll(spread(urls()));
+    try {
+      await one.feed.all[1]!.store.close();
+      const others = [0, 2, DATABASES];
+      for (const found of [
+        await projectedPositions(one, 'feed', 'log', () => null, others),
+        await begunPositions(one, 'feed', 'log', others, () => null),
+      ]) {
+        expect([...found.keys()]).toEqual(expect.arrayContaining(others));
+      }
+      await expect(projectedPositions(one, 'feed', 'log', () => null, [0, 1])).rejects.toThrow(StoreNotOpenError);
+      await expect(begunPositions(one, 'feed', 'log', [0, 1], () => null)).rejects.toThrow(StoreNotOpenError);
+      expect(one.feed.groupPartitions([0, 1, 3, 4])).toEqual([
+        [0, 3],
+        [1, 4],
+      ]);
+    } finally {
+      await one.close();
+    }
+  });
+});
+
 describe('a database that takes no writes', () => {
   it('gives a projector its positions, and keeps it from no partition of another one', async () => {
     const { name, store: second } = store.feed.all[1]!;
@@ -302,9 +327,9 @@ describe('the list of databases', () => {
 
   it('is refused while a move has begun and not ended', async () => {
     const places = new FeedPlaces(store);
-    await places.beginMove();
+    const list = await places.beginMove();
     await expect(other(urls())).rejects.toThrow(/being built.*\n.*--assign-places/);
-    await places.endMove();
+    await places.endMove(list);
     await other(urls());
   });
 

@@ -17,7 +17,7 @@ export interface PlacedServer<Store extends AnyStore> {
   readonly store: Store;
 }
 
-/** The id of a list of databases; `null` is the list of the settings. */
+/** The id of a list of databases; `null` is the list of the settings of a feed that has never moved. */
 export type FeedListId = string | null;
 
 /** Longer than the feed is closed when it moves, milliseconds. */
@@ -178,6 +178,12 @@ export class FeedServers<Store extends AnyStore> {
 
   isPartitionAway(partition: number): boolean {
     return this.#away.has(this.#at(partition).place);
+  }
+
+  /** Groups partitions of the log by the database with their feed. */
+  groupPartitions(partitions: readonly number[]): readonly (readonly number[])[] {
+    const groups = this.all.map(({ store }) => partitions.filter((partition) => this.isAt(store, partition)));
+    return groups.filter((group) => group.length > 0);
   }
 
   /** Groups things by the database of their org. */

@@ -1,4 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
+import { KEEP_ALIVE } from './keep-alive.js';
 import { PLACE_SQL, type PlaceRow } from './place-row.js';
 
 export interface PostgresProbeOptions {
@@ -81,7 +82,7 @@ export class PostgresProbe {
       application_name: `${applicationName}-probe`,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
-      keepAlive: true,
+      ...KEEP_ALIVE,
     });
     // Without a listener, a loss between two questions ends the process.
     client.on('error', () => undefined);

@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Client, Pool } from 'pg';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { InstallationRow } from '#libs/domain';
@@ -9,12 +10,12 @@ import { anOrgId } from '../../../../test/support/ids.js';
 import { eventually } from '../../../../test/support/infrastructure/eventually.js';
 import { aStore } from '../../../../test/support/store.js';
 import { aTcpProxy } from '../../../../test/support/tcp-proxy.js';
+import { HeadNotifications } from '../feed/head-notifications.js';
 import { InstallationRows } from './installation-row.js';
-import { CommitLostError, isPostgresAway, LockLostError, OtherDatabaseError } from './postgres-away.js';
+import { CommitLostError, isPostgresAway, OtherDatabaseError } from './postgres-away.js';
 import { PostgresProbe } from './postgres-probe.js';
 import { Store } from './store.js';
 import { aTestStore } from '../testing/a-test-store.js';
-import { loseLock } from '../testing/lose-lock.js';
 
 /** Of a query that nobody waits for any longer; the server goes on with it. */
 const QUERY_TIMEOUT_MS = 300;
@@ -320,53 +321,62 @@ describe('an account whose password was changed', () => {
   });
 });
 
-describe('a server that ends connections that are idle', () => {
+describe('a server that ends transactions that are idle', () => {
   const IDLE_MS = 300;
-  const timeouts = ['idle_session_timeout', 'idle_in_transaction_session_timeout'];
-  let patient: Store;
-
-  beforeAll(async () => {
-    for (const timeout of timeouts)
-      await shared.store.query(`alter database ${databaseOf(shared.url)} set ${timeout} = ${IDLE_MS}`);
-    patient = aStore(shared.url);
-    await patient.open(() => undefined);
-  });
-
-  afterAll(async () => {
-    await patient.close();
-    for (const timeout of timeouts)
-      await shared.store.query(`alter database ${databaseOf(shared.url)} reset ${timeout}`);
-  });
-
-  it('leaves a lock to the work that it is held for', async () => {
-    const held = await patient.exclusively(1, async () => {
-      await delay(3 * IDLE_MS);
-      return { other: await shared.store.exclusively(1, () => Promise.resolve('has it, too')) };
-    });
-    expect(held).toEqual({ other: null });
-  });
+  const setLimit = (how: string) =>
+    shared.store.query(
+      `alter database ${databaseOf(shared.url)} ${how.replace('it', 'idle_in_transaction_session_timeout')}`,
+    );
 
   it('leaves a snapshot to those who look at it for long', async () => {
-    const seen = await patient.snapshot(async (runner) => {
-      await runner.query('select 1');
-      await delay(3 * IDLE_MS);
-      return runner.query('select 1 as one') as Promise<unknown>;
-    });
-    expect(seen).toEqual([{ one: 1 }]);
+    await setLimit(`set it = ${IDLE_MS}`);
+    const patient = aStore(shared.url);
+    try {
+      await patient.open(() => undefined);
+      const seen = await patient.snapshot(async (runner) => {
+        await runner.query('select 1');
+        await delay(3 * IDLE_MS);
+        return runner.query('select 1 as one') as Promise<unknown>;
+      });
+      expect(seen).toEqual([{ one: 1 }]);
+    } finally {
+      await patient.close();
+      await setLimit('reset it');
+    }
   });
 });
 
-describe('a lock whose connection is lost', () => {
-  it('ends the work that it is held for, and is free', async () => {
-    const LOCK = 2;
-    const held = store.exclusively(LOCK, async (lost) => {
-      await loseLock(shared.store, LOCK);
-      await eventually(() => {
-        expect(lost.aborted).toBe(true);
-      });
+describe('every connection', () => {
+  it('asks the other side soon whether it is there, so that no firewall drops it while it is quiet', async () => {
+    const opened = jest.spyOn(Socket.prototype, 'connect');
+    const kept = jest.spyOn(Socket.prototype, 'setKeepAlive');
+    const migrating = aStore(shared.url);
+    const probe = new PostgresProbe({ databaseUrl: shared.url, applicationName: 'test' });
+    const heads = new HeadNotifications({
+      databaseUrl: shared.url,
+      applicationName: 'test',
+      logger: createLogger('silent', 'test'),
+      onHead: () => undefined,
+      onEndedCredentials: () => undefined,
+      onGap: () => undefined,
     });
-    await expect(held).rejects.toThrow(LockLostError);
-    expect(await store.exclusively(LOCK, () => Promise.resolve('free'))).toBe('free');
+    try {
+      await migrating.open(() => undefined);
+      await migrating.forOrg(anOrgId(), (runner) => runner.query('select 1'));
+      await probe.ask();
+      heads.start();
+      await eventually(() => {
+        expect(heads.isListening).toBe(true);
+      });
+      // Those of migrations, of stages, of requests, of the probe, and of the notifications.
+      expect(opened.mock.calls.length).toBeGreaterThanOrEqual(5);
+      expect(kept.mock.calls).toEqual(opened.mock.calls.map(() => [true, 30_000]));
+    } finally {
+      jest.restoreAllMocks();
+      await heads.stop();
+      probe.close();
+      await migrating.close();
+    }
   });
 });
 

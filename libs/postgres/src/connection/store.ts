@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
@@ -19,9 +20,10 @@ import {
   OtherDatabaseError,
   StoreNotOpenError,
 } from './postgres-away.js';
-import { whileHeld } from './locks/held-lock.js';
+import { KEEP_ALIVE } from './keep-alive.js';
+import { withLock, type LockWatch } from './locks/held-lock.js';
 import { ReadReplicas, REPLICA_READ_MS, type ReadReplicasOptions } from './replicas/read-replicas.js';
-import { refuseUnfit } from './refuse-unfit.js';
+import { refuseUnfit } from './opening/refuse-unfit.js';
 import { SQL_STATES, sqlStateOf } from './sql-states.js';
 import { makeTenantLogin, openAsTenant, tenantUrl } from './tenant/tenant-login.js';
 import { TenantShares } from './tenant/tenant-shares.js';
@@ -37,6 +39,10 @@ const QUERY_TIMEOUT_MS = 10_000;
 
 /** How long an abandoned statement may run on, milliseconds. It holds its locks, and its repetition waits for them. */
 const ABANDONED_FOR_MS = 2_000;
+
+/** How long a process waits for the migration of another one before it reports it. Most find nothing to do. */
+const MIGRATION_PATIENCE_MS = 2_000;
+const MIGRATION_LOOK_MS = 100;
 
 /**
  * What the statements and the driver rely on. Settings of the database or the account do not count. They are set after
@@ -114,7 +120,8 @@ const IN_THE_WAY: ReadonlySet<string> = new Set([
 /** Whether a failed migration may succeed a moment later. */
 export function isPassingInAMoment(error: unknown): boolean {
   if (isNotLetIn(error)) return false;
-  if (isPostgresAway(error) || error instanceof SchemaBehindError) return true;
+  if (isPostgresAway(error) || error instanceof SchemaBehindError || error instanceof MigrationUnderWayError)
+    return true;
   return IN_THE_WAY.has(sqlStateOf(error));
 }
 
@@ -172,6 +179,14 @@ export class SchemaBehindError extends OperatorError {
   }
 }
 
+/** Another process migrates the schema. */
+export class MigrationUnderWayError extends OperatorError {
+  override readonly name = 'MigrationUnderWayError';
+  constructor(name: string) {
+    super(`another process is migrating the schema of ${name}: wait until it has ended`);
+  }
+}
+
 /** A database that holds a part of the feed. */
 export type FeedServer = PlacedServer<Store>;
 
@@ -212,7 +227,7 @@ export class Store {
       synchronize: false,
       connectTimeoutMS: 3_000,
       ...(options.shadowSchema === undefined ? {} : { schema: options.shadowSchema }),
-      extra: { onConnect: (client: Client) => client.query(session) },
+      extra: { ...KEEP_ALIVE, onConnect: (client: Client) => client.query(session) },
       poolErrorHandler: (error: Error) => {
         this.#logger.warn({ reason: error.message }, 'postgres.connection_lost');
       },
@@ -221,11 +236,7 @@ export class Store {
       client.query(`${session}; set statement_timeout = ${queryTimeoutMs + ABANDONED_FOR_MS}`);
     this.#pooled = {
       ...this.#settings,
-      extra: {
-        onConnect,
-        keepAlive: true,
-        query_timeout: queryTimeoutMs,
-      },
+      extra: { ...KEEP_ALIVE, onConnect, query_timeout: queryTimeoutMs },
     };
     const hasTenantPool = options.servesRequests === true && options.tenantDatabaseUrl !== 'off';
     this.dataSource = new DataSource({
@@ -544,39 +555,46 @@ export class Store {
   }
 
   /**
-   * Runs `act` while no other process holds the lock.
+   * Runs `act` while no other process holds the lock. If the machine of the holder is lost, others get it after 60 s.
    * @param act gets a signal that aborts when the lock is lost, since another process may take it then
    * @returns `null` when another process holds it @throws LockLostError if it was lost, once `act` has ended
    */
-  async exclusively<T>(lock: number, act: (lost: AbortSignal) => Promise<T>): Promise<T | null> {
-    return this.#onConnection(this.dataSource, async (runner, discard) => {
-      const [row] = (await runner.query('select pg_try_advisory_lock($1) as taken', [lock])) as { taken: boolean }[];
-      if (row?.taken !== true) return null;
-      try {
-        // The lock ends with its connection, which is idle until the work is done.
-        await runner.query('set idle_session_timeout = 0');
-        return await whileHeld((await runner.connect()) as Client, act);
-      } finally {
-        await runner.query('select pg_advisory_unlock($1)', [lock]).catch(discard);
+  async exclusively<T>(lock: number, act: (lost: AbortSignal) => Promise<T>, watch?: LockWatch): Promise<T | null> {
+    return this.#exclusively(this.dataSource, lock, act, watch);
+  }
+
+  async #exclusively<T>(
+    dataSource: DataSource,
+    lock: number,
+    act: (lost: AbortSignal) => Promise<T>,
+    watch?: LockWatch,
+  ): Promise<T | null> {
+    return this.#onConnection(dataSource, async (runner, discard) =>
+      withLock((await runner.connect()) as Client, lock, act, discard, watch),
+    );
+  }
+
+  /**
+   * Migrates the schema. @returns the names of the migrations that ran
+   * @throws MigrationUnderWayError if another process does so, and does not end within 2 s
+   */
+  async migrate(): Promise<readonly string[]> {
+    return this.#withMigrations(async (dataSource) => {
+      for (const until = performance.now() + MIGRATION_PATIENCE_MS; performance.now() < until;) {
+        const migrate = () => this.#runMigrations(dataSource);
+        const done = await this.#exclusively(dataSource, ADVISORY_LOCKS.migration, migrate);
+        if (done !== null) return done;
+        await delay(MIGRATION_LOOK_MS);
       }
+      throw new MigrationUnderWayError(databaseName(this.databaseUrl));
     });
   }
 
-  /** Migrates the schema. @returns the names of the migrations that ran */
-  async migrate(): Promise<readonly string[]> {
-    return this.#withMigrations(async (dataSource) => {
-      const runner = dataSource.createQueryRunner();
-      try {
-        await runner.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
-        const done = await dataSource.runMigrations();
-        for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
-        await this.#makeTenantLogin(runner);
-        return done.map(({ name }) => name);
-      } finally {
-        // Closing the data source ends the connection, and with it the lock.
-        await runner.release();
-      }
-    });
+  async #runMigrations(dataSource: DataSource): Promise<readonly string[]> {
+    const done = await dataSource.runMigrations();
+    for (const migration of done) this.#logger.info({ migration: migration.name }, 'postgres.migrated');
+    await this.#onConnection(dataSource, (runner) => this.#makeTenantLogin(runner));
+    return done.map(({ name }) => name);
   }
 
   /** Makes the account for requests. If it fails, a process that serves requests reports what to do. */

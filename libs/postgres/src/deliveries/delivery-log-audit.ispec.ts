@@ -6,6 +6,7 @@ import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
 import { anEndpoint } from '../testing/an-endpoint.js';
 import { aTestStore } from '../testing/a-test-store.js';
+import { onStatements } from '../testing/on-statements.js';
 import { DeliveryLogAudit, type WantedDeliveries } from './delivery-log-audit.js';
 
 const DAYS = [2, 1, 0].map((ago) => Math.floor(systemClock.now() / DAY_MS) * DAY_MS - ago * DAY_MS + 1_000);
@@ -49,16 +50,14 @@ function plansOfDeliveries(): { readonly text: string; readonly parameters: read
   const plans: { readonly text: string; readonly parameters: readonly unknown[] }[] = [];
   const snapshot = store.snapshot.bind(store);
   jest.spyOn(store, 'snapshot').mockImplementation((act) =>
-    snapshot((runner) => {
-      const query = runner.query.bind(runner);
-      jest.spyOn(runner, 'query').mockImplementation((async (sql: string, parameters: unknown[] = []) => {
-        if (sql.includes('from deliveries')) {
-          const text = JSON.stringify(await query(`explain ${sql}`, parameters));
-          // The range before the first day has no table.
-          if (/deliveries_\d/.test(text)) plans.push({ text, parameters });
-        }
-        return (await query(sql, parameters)) as unknown;
-      }) as never);
+    snapshot(async (runner) => {
+      await onStatements(runner, async (query, sql, parameters) => {
+        if (!sql.includes('from deliveries')) return;
+        const { rows } = await query(`explain ${sql}`, parameters);
+        const text = JSON.stringify(rows);
+        // The range before the first day has no table.
+        if (/deliveries_\d/.test(text)) plans.push({ text, parameters });
+      });
       return act(runner);
     }),
   );

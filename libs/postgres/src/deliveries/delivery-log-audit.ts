@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import type { AuditedDelivery, EndpointId, OrgId, Seq } from '#libs/domain';
-import { dayRanges, scanning, type RowRange } from '../projections/days/day-ranges.js';
+import { eachDay, scan, type DayProgress, type RowRange } from '../projections/days/day-ranges.js';
 import { DELIVERY_COLUMNS, DELIVERY_MEMBERS, type DeliveryColumn } from '../projections/delivery-row.js';
 import { RowShape, valueOf } from '../projections/row-shape.js';
 import { seen } from '../projections/seen-deliveries.js';
@@ -29,7 +29,7 @@ export interface DeliveryLogSnapshot {
   /** Compares the deliveries with their rows. Leaves out deleted endpoints, which have no rows. */
   mismatches(deliveries: readonly AuditedDelivery[]): Promise<readonly DeliveryMismatch[]>;
   /** Returns the number of rows of each endpoint that is not deleted. */
-  rowsByEndpoint(wanted: WantedDeliveries): Promise<ReadonlyMap<EndpointId, number>>;
+  rowsByEndpoint(wanted: WantedDeliveries, progress?: DayProgress): Promise<ReadonlyMap<EndpointId, number>>;
   /** Returns those of the endpoints that are not deleted. */
   present(endpoints: readonly EndpointId[]): Promise<ReadonlySet<EndpointId>>;
 }
@@ -73,7 +73,7 @@ export class DeliveryLogAudit {
       return act({
         offsets: new Map(rows.map((row) => [row.partition, Number(row.next_offset)])),
         mismatches: (deliveries) => mismatches(runner, deliveries),
-        rowsByEndpoint: (wanted) => rowsByEndpoint(runner, wanted),
+        rowsByEndpoint: (wanted, progress) => rowsByEndpoint(runner, wanted, progress),
         present: (endpoints) => present(runner, endpoints),
       });
     });
@@ -97,15 +97,14 @@ async function mismatches(
 async function rowsByEndpoint(
   runner: QueryRunner,
   { sinceMs, fromSeq, orgId }: WantedDeliveries,
+  progress?: DayProgress,
 ): Promise<ReadonlyMap<EndpointId, number>> {
   const rows = new Map<EndpointId, number>();
-  for (const range of await dayRanges([runner], { name: 'deliveries', day: 'created_at' }, sinceMs)) {
+  await eachDay([runner], { name: 'deliveries', day: 'created_at' }, { sinceMs, progress }, async (range) => {
     const ofDay =
-      orgId === null
-        ? await scanning(runner, () => rowsOfAll(runner, range, fromSeq))
-        : await rowsOfOrg(runner, range, fromSeq, orgId);
+      orgId === null ? await rowsOfAll(runner, range, fromSeq) : await rowsOfOrg(runner, range, fromSeq, orgId);
     for (const { endpoint_id: id, rows: count } of ofDay) rows.set(id, (rows.get(id) ?? 0) + count);
-  }
+  });
   return rows;
 }
 
@@ -114,13 +113,18 @@ interface EndpointRows {
   readonly rows: number;
 }
 
-async function rowsOfAll(runner: QueryRunner, { sql, parameters }: RowRange, fromSeq: Seq): Promise<EndpointRows[]> {
-  return (await runner.query(
+async function rowsOfAll(
+  runner: QueryRunner,
+  { sql, parameters }: RowRange,
+  fromSeq: Seq,
+): Promise<readonly EndpointRows[]> {
+  return scan(
+    runner,
     `select endpoint_id, count(*)::int as rows from deliveries
      where ${sql} and seq >= $${parameters.length + 1} and exists (select from endpoints where id = endpoint_id)
      group by endpoint_id`,
     [...parameters, fromSeq],
-  )) as EndpointRows[];
+  );
 }
 
 /** Counts by the index of each endpoint. */

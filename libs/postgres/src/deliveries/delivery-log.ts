@@ -37,13 +37,11 @@ export interface AttemptLogEntry {
   readonly responseExcerpt: string | null;
 }
 
-/** A delivery with its attempts and its envelope. */
+/** A delivery with its attempts. */
 export interface WholeDelivery {
   readonly delivery: DeliveryRecord;
   /** Oldest first, earlier runs included. */
   readonly attemptsLog: readonly AttemptLogEntry[];
-  /** The stored JSON text; `null` once retention has removed it. */
-  readonly envelope: string | null;
 }
 
 /** Where an event was delivered. */
@@ -197,17 +195,6 @@ export class DeliveryLog {
     });
   }
 
-  /** Returns the stored bytes of an event that was appended since then; `undefined` if retention has removed it. */
-  async keptEnvelope(orgId: OrgId, seq: Seq, since: Date): Promise<Buffer | undefined> {
-    return (await this.store.feed.of(orgId)).forOrg(orgId, async (runner) => {
-      const [event] = (await runner.query(
-        'select envelope from events where org_id = $1 and seq = $2 and appended_at >= $3',
-        [orgId, seq, since],
-      )) as { envelope: Buffer }[];
-      return event?.envelope;
-    });
-  }
-
   /** Returns when the last attempt of all runs ended, by the log's times; `null` before the first. */
   async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
     return this.store.forOrg(orgId, async (runner) => {
@@ -220,25 +207,9 @@ export class DeliveryLog {
     });
   }
 
-  /**
-   * Returns a delivery with all its attempts, earlier runs included. The envelope's JSON text is included if it was
-   * appended since `keptSince`. An event past retention is not shown, even if it is still stored.
-   */
-  async findWhole(
-    orgId: OrgId,
-    endpointId: EndpointId,
-    id: DeliveryId,
-    keptSince: Date,
-  ): Promise<WholeDelivery | undefined> {
-    const { feed } = this.store;
-    await feed.settled();
-    const readEnvelope = async (runner: QueryRunner, { seq, createdAtMs }: DeliveryRecord) =>
-      (await runner.query(
-        `select convert_from(envelope, 'UTF8') as envelope from events
-         where org_id = $1 and seq = $2 and appended_at = to_timestamp($3 / 1000.0) and appended_at >= $4`,
-        [orgId, seq, createdAtMs, keptSince],
-      )) as { envelope: string }[];
-    const found = await this.store.forOrg(orgId, async (runner) => {
+  /** Returns a delivery with all its attempts, earlier runs included. */
+  async findWhole(orgId: OrgId, endpointId: EndpointId, id: DeliveryId): Promise<WholeDelivery | undefined> {
+    return this.store.forOrg(orgId, async (runner) => {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
       const attempts = (await runner.query(
@@ -261,30 +232,23 @@ export class DeliveryLog {
         due_at: Date | null;
         waited_for: WaitedFor | null;
       }[];
-      return { delivery, attempts, events: feed.isInMain(orgId) ? await readEnvelope(runner, delivery) : null };
+      return {
+        delivery,
+        attemptsLog: attempts.map((row) => ({
+          run: row.run,
+          attempt: row.attempt,
+          at: row.started_at,
+          dueAt: row.due_at,
+          waitedFor: row.waited_for,
+          leadMs: Number(row.clock_lead_ms ?? 0),
+          batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
+          durationMs: row.duration_ms,
+          responseStatus: row.response_status,
+          error: row.error,
+          responseExcerpt: row.response_excerpt,
+        })),
+      };
     });
-    if (found === undefined) return undefined;
-    const { delivery, attempts } = found;
-    // A database that is away must not hold a connection to this one.
-    const [event] =
-      found.events ?? (await (await feed.of(orgId)).forOrg(orgId, (runner) => readEnvelope(runner, delivery)));
-    return {
-      delivery,
-      envelope: event?.envelope ?? null,
-      attemptsLog: attempts.map((row) => ({
-        run: row.run,
-        attempt: row.attempt,
-        at: row.started_at,
-        dueAt: row.due_at,
-        waitedFor: row.waited_for,
-        leadMs: Number(row.clock_lead_ms ?? 0),
-        batch: row.batch_first_seq === null ? null : [Number(row.batch_first_seq), Number(row.batch_last_seq)],
-        durationMs: row.duration_ms,
-        responseStatus: row.response_status,
-        error: row.error,
-        responseExcerpt: row.response_excerpt,
-      })),
-    };
   }
 }
 

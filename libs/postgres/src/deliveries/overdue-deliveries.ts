@@ -15,10 +15,15 @@ export interface OverdueAttempt {
   readonly isUrgent: boolean;
 }
 
+export interface OverdueEndpoint {
+  readonly id: EndpointId;
+  readonly orgId: OrgId;
+}
+
 /** A part of the endpoints that have pending deliveries. */
 export interface OverdueEndpoints {
   /** The endpoints that have an overdue attempt, without those that are paced: their attempts may wait. */
-  readonly endpoints: readonly EndpointId[];
+  readonly endpoints: readonly OverdueEndpoint[];
   /** The endpoint after which to continue; `null` once all were looked at. */
   readonly next: EndpointId | null;
 }
@@ -96,7 +101,7 @@ export class OverdueDeliveries {
    * @param after the endpoint after which to continue; `null` to begin
    */
   async endpoints(before: Date, after: EndpointId | null, limit: number): Promise<OverdueEndpoints> {
-    const rows = await this.store.query<{ id: EndpointId; is_overdue: boolean }>(
+    const rows = await this.store.query<{ id: EndpointId; org_id: OrgId; is_overdue: boolean }>(
       `with recursive pending(id) as (
          (select endpoint_id from deliveries where status = 'pending' and endpoint_id > $2 order by endpoint_id limit 1)
          union all
@@ -105,7 +110,7 @@ export class OverdueDeliveries {
            where status = 'pending' and endpoint_id > pending.id order by endpoint_id limit 1
          ) from pending where pending.id is not null
        )
-       select walked.id, p.id is not null and exists (
+       select walked.id, p.org_id, p.id is not null and exists (
          select from deliveries d
          where d.endpoint_id = walked.id and d.status = 'pending' and d.endings = coalesce(n.endings, 0)
            and d.next_attempt_at < $1
@@ -118,7 +123,7 @@ export class OverdueDeliveries {
     );
     const last = rows.at(-1);
     return {
-      endpoints: rows.filter((row) => row.is_overdue).map(({ id }) => id),
+      endpoints: rows.filter((row) => row.is_overdue).map(({ id, org_id: orgId }) => ({ id, orgId })),
       next: rows.length < limit ? null : (last?.id ?? null),
     };
   }

@@ -257,7 +257,10 @@ export class EndpointRecords {
     return this.store.forOrg(orgId, (runner) => find(runner, id));
   }
 
-  /** Returns the url and the secrets of an endpoint. Use secrets to sign, never show them. */
+  /**
+   * Returns the url and the secrets of an endpoint; a secret that cannot be decrypted is `null`. Use secrets to sign, never
+   * show them.
+   */
   async pushTarget(orgId: OrgId, id: EndpointId): Promise<DatedTarget | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const found = await runner.manager.findOneBy(EndpointEntity, { id, kind: 'webhook' });
@@ -267,9 +270,9 @@ export class EndpointRecords {
       return {
         url,
         urlChangedAt,
-        secret: this.cipher.decrypt(secretCiphertext),
+        secret: this.cipher.decryptOrNull(secretCiphertext),
         secretChangedAt,
-        previousSecret: previous === null ? null : this.cipher.decrypt(previous),
+        previousSecret: previous === null ? null : this.cipher.decryptOrNull(previous),
         previousSecretUntil,
         settings: deliverySettings ?? {},
         shownHeaders: found.customHeadersShown,
@@ -475,9 +478,9 @@ export class EndpointRecords {
    */
   async findCreated(orgId: OrgId, id: EndpointId, secret: string): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const isCurrent = await this.#isCurrentSecret(runner, id, secret);
-      if (isCurrent === undefined) return undefined;
-      if (!isCurrent) {
+      const stored = await this.#lockedSecret(runner, id);
+      if (stored === undefined) return undefined;
+      if (stored !== secret) {
         throw changedSince(
           `This request created the endpoint ${id}, and its secret was replaced since. Rotate the secret to get a new one.`,
         );
@@ -487,8 +490,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`; an older one does not. If
-   * it is the secret already, nothing changes: the request was repeated.
+   * Replaces the endpoint's signing secret. The previous one also signs until `overlapsUntil`, unless it cannot be
+   * decrypted; an older one does not. If it is the secret already, nothing changes: the request was repeated.
    * @returns the endpoint; `undefined` if there is none
    * @throws GaplessError `idempotency_conflict` if the request was repeated, and the secret was replaced since
    */
@@ -496,12 +499,14 @@ export class EndpointRecords {
     orgId: OrgId,
     id: EndpointId,
     secret: string,
-    { at, overlapsUntil, seed }: SecretChange,
+    { at, overlapsUntil: overlapEnd, seed }: SecretChange,
   ): Promise<EndpointRecord | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
-      const isSame = await this.#isCurrentSecret(runner, id, secret);
-      if (isSame === undefined) return undefined;
-      if (!isSame) {
+      const stored = await this.#lockedSecret(runner, id);
+      if (stored === undefined) return undefined;
+      if (stored !== secret) {
+        // Nothing could be sent to the endpoint while one of its secrets cannot be decrypted.
+        const overlapsUntil = stored === null ? null : overlapEnd;
         const details = { overlaps_until: overlapsUntil?.toISOString() ?? null };
         const entry = { orgId, action: 'endpoint.secret_rotated', target: id, details } as const;
         if (!(await appendAudit(runner, this.actor, entry, seed))) {
@@ -526,20 +531,15 @@ export class EndpointRecords {
   }
 
   /**
-   * Locks the endpoint, and returns whether this is its secret; `undefined` if there is no endpoint. A secret that cannot be
-   * decrypted any more is not, and can be replaced.
+   * Locks the endpoint, and returns its secret; `undefined` if there is no endpoint, and `null` for a secret that cannot be
+   * decrypted any more, which can be replaced.
    */
-  async #isCurrentSecret(runner: QueryRunner, id: EndpointId, secret: string): Promise<boolean | undefined> {
+  async #lockedSecret(runner: QueryRunner, id: EndpointId): Promise<string | null | undefined> {
     const [stored] = (await runner.query(
       `select secret_ciphertext as ciphertext from endpoints where id = $1 and kind = 'webhook' for no key update`,
       [id],
     )) as { ciphertext: Buffer }[];
-    if (stored === undefined) return undefined;
-    try {
-      return this.cipher.decrypt(stored.ciphertext) === secret;
-    } catch {
-      return false;
-    }
+    return stored && this.cipher.decryptOrNull(stored.ciphertext);
   }
 
   /** Ends the overlap of two secrets early; does nothing without one. @returns whether the endpoint exists */

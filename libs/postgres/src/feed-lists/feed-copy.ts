@@ -1,6 +1,7 @@
 import { seqFromText, type EventId, type OrgId, type Seq, type WidgetId } from '#libs/domain';
 import { isLockNotAvailable, type FeedServer, type Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
+import { isReadOnly } from '../read-only.js';
 
 const ORGS_AT_ONCE = 200;
 /** Events of up to 256 KB each. */
@@ -261,6 +262,8 @@ export async function drainFeedWriters(store: Store): Promise<boolean> {
     });
     return true;
   } catch (error) {
+    // No statement writes on a standby, which refuses the lock.
+    if (isReadOnly(error)) return true;
     if (isLockNotAvailable(error)) return false;
     throw error;
   }

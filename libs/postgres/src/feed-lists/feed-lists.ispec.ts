@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { InstallationMismatchError, type EventId, type InstallationRow, type OrgId, type Seq } from '#libs/domain';
 import { databaseName } from '#libs/runtime';
@@ -11,12 +12,13 @@ import { SecretRotation } from '../access/secret-rotation.js';
 import { InstallationRows } from '../connection/installation-row.js';
 import { PLACE_SQL, type PlaceRow } from '../connection/place-row.js';
 import { FeedServerAwayError, OtherDatabaseError } from '../connection/postgres-away.js';
+import { PostgresProbe } from '../connection/postgres-probe.js';
 import type { Store } from '../connection/store.js';
 import { FeedReader } from '../feed/reading/feed-reader.js';
 import { FeedProjection } from '../projections/feed-projection.js';
 import { aTestDatabase } from '../testing/a-test-store.js';
 import { FeedCopy } from './feed-copy.js';
-import { FeedLists, LEFT_LIST, LOOK_AT_FEED_LIST, type FeedListLook } from './feed-lists.js';
+import { FeedLists, LEFT_LIST, LOOK_AT_FEED_LIST, LOOKS_AT_FEED_LIST, type FeedListLook } from './feed-lists.js';
 import { FeedPlaces } from './feed-places.js';
 import { FeedTargets } from './feed-targets.js';
 
@@ -205,6 +207,58 @@ describe('the list of databases that holds the feed', () => {
     }
   });
 
+  it('is not the one from before the feed was built elsewhere, even if both are of the same length', async () => {
+    const using = async (settings: readonly string[], act: (store: Store, places: FeedPlaces) => Promise<unknown>) => {
+      const store = spread(settings);
+      try {
+        await store.open(() => undefined);
+        for (const server of store.feed.others) await server.store.openNow();
+        await act(store, new FeedPlaces(store));
+      } finally {
+        await store.close();
+      }
+    };
+    const assign = (settings: readonly string[]) =>
+      using(settings, async (_, places) => places.endMove(await places.beginMove()));
+    const start = (settings: readonly string[]) =>
+      using(settings, async (store, places) => {
+        await new FeedLists(store).adopt(settings, () => Promise.reject(new Error('no key')));
+        await places.joinAll();
+      });
+    await assign(urls(1, 2));
+    await start(urls(1, 2));
+    await assign(urls(2, 3));
+    await start(urls(2, 3));
+    await expect(start(urls(1, 2))).rejects.toThrow(/is of another list/);
+    await assign([]);
+    const list = await lists.servedId();
+    expect(await lists.serversOf(list!, cipher)).toBeUndefined();
+    await lists.adopt([], () => Promise.resolve(cipher));
+    expect(main.feed.listId).toBe(list);
+    const { id } = await move(urls(1, 3), async (next) => {
+      await lists.announce(next);
+      await lists.close(next);
+      expect(await lists.change(next, null, 2)).toBe(true);
+    });
+    expect(await lists.servedId()).toBe(id);
+    await start(urls(1, 3));
+  });
+
+  it('does not wait for a process that does not look any more, unless it is ready', async () => {
+    await move(urls(1, 3), async (id) => {
+      const ofProcess = (name: string) => new PostgresProbe({ databaseUrl: databases[0]!.url, applicationName: name });
+      const [live, dead, ready] = [LOOKS_AT_FEED_LIST, LOOKS_AT_FEED_LIST, LOOKS_AT_FEED_LIST].map(ofProcess);
+      await live!.query('select 1');
+      await dead!.query('select 1');
+      await ready!.query(`set application_name to '${LOOKS_AT_FEED_LIST} ${id}'`);
+      expect(await lists.readiness(id)).toMatchObject({ ready: 1, missing: { length: 2 } });
+      await delay(3_000);
+      await live!.query('select 1');
+      expect(await lists.readiness(id, 2_900)).toMatchObject({ ready: 1, missing: { length: 1 } });
+      for (const process of [live, dead, ready]) process!.close();
+    });
+  });
+
   it('is not used by a process that was frozen, before it has looked again', async () => {
     const reader = new FeedReader(main, 30 * DAY_MS);
     const page = () => reader.page(orgIds[0]!, { since: 0 as Seq, limit: 100 }, NOW_MS);
@@ -268,14 +322,23 @@ describe('databases that the feed moves to', () => {
   });
 
   it('may have been left: also the main one, which a process of the first list then does not begin in', async () => {
-    const changeTo = (list: readonly string[], mainPlace: number | null) =>
-      move(list, async (id) => {
+    const changeTo = async (list: readonly string[], mainPlace: number | null) => {
+      let unmarked: readonly string[] = [];
+      await move(list, async (id) => {
         await fold(target, oneTo(EVENTS));
         await lists.announce(id);
         await lists.close(id);
         expect(await lists.change(id, mainPlace, list.length)).toBe(true);
-        await new FeedTargets(main, target).markLeft();
+        unmarked = await new FeedTargets(main, target).markLeft();
       });
+      return unmarked;
+    };
+    /** Settings of a database hold for new connections. */
+    const takesWrites = async (store: Store, takes: boolean) => {
+      const name = new URL(store.databaseUrl).pathname.slice(1);
+      await main.query(`alter database "${name}" set default_transaction_read_only = ${takes ? 'off' : 'on'}`);
+      await main.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [name]);
+    };
     const frozen = spread([]);
     await frozen.open(() => undefined);
     await new FeedLists(frozen).adopt([], () => Promise.resolve(cipher));
@@ -284,7 +347,14 @@ describe('databases that the feed moves to', () => {
     await lists.adopt([], () => Promise.resolve(cipher));
     await new FeedPlaces(main).joinAll();
     const left = main.feed.all.map(({ store }) => store);
-    await changeTo([databases[0]!.url, databases[3]!.url], 0);
+    await takesWrites(left[0]!, false);
+    expect(await changeTo([databases[0]!.url, databases[3]!.url], 0)).toEqual([databaseName(databases[1]!.url)]);
+    expect(await lists.leftLast()).toEqual(urls(1, 3).map(databaseName));
+    await takesWrites(left[0]!, true);
+    // Its connections have just ended.
+    await eventually(async () => {
+      expect(await new FeedTargets(main, target).markLeft()).toEqual([]);
+    });
     for (const store of left) {
       expect(await store.query('select feed_place, feed_list from installation')).toEqual([
         { feed_place: null, feed_list: LEFT_LIST },

@@ -7,6 +7,8 @@ import type { FeedServer, Store } from '../connection/store.js';
 
 /** Longer than any process takes to see that a move has begun, and to open the new databases. */
 const ANNOUNCED_FOR = '10 s';
+/** Longer than what a process saw holds. One that has not looked for so long looks before it uses the feed. */
+const SILENT_AFTER_MS = 10_000;
 /** How long the feed may be closed while it moves. After that, processes go on with the list that they have. */
 const CLOSED_FOR = '1800 ms';
 /** The commit of the change takes less. */
@@ -25,7 +27,7 @@ export interface FeedListLook {
   readonly is_closed: boolean;
 }
 
-/** Returns one `FeedListLook`; no row if the feed has never moved while processes ran. */
+/** Returns one `FeedListLook`; no row if the feed has never moved. */
 export const LOOK_AT_FEED_LIST = `
   select id, next_id, announced_until > clock_timestamp() as is_announced, closed_until > clock_timestamp() as is_closed
   from feed_list`;
@@ -35,6 +37,7 @@ export const LOOKS_AT_FEED_LIST = 'gapless-feed-list';
 
 interface FeedListRow {
   readonly id: FeedListId;
+  /** None: those of the settings. */
   readonly names: readonly string[];
   readonly left_lists: readonly string[];
   readonly next_names: readonly string[];
@@ -50,6 +53,11 @@ export class FeedLists {
     return (await this.#read())?.id ?? null;
   }
 
+  /** Returns the names of the databases that the feed left last; none if it has never moved while processes ran. */
+  async leftLast(): Promise<readonly string[]> {
+    return (await this.#read())?.left_lists.at(-1)?.split(',') ?? [];
+  }
+
   /**
    * Makes the store use the list that is served. After a move, the settings may still name a list that the feed has
    * left: the new one counts. If they name the new one, their accounts and passwords count.
@@ -62,14 +70,14 @@ export class FeedLists {
     const { feed, databaseUrl } = this.store;
     const row = await this.#read();
     const named = namesOf(settings.length === 0 ? [databaseUrl] : settings).join();
-    if (row === null || row.id === null) {
+    if (row === null || row.id === null || row.names.length === 0) {
       if (row?.next_names.join() === named) {
         throw new InstallationMismatchError(
           `PROJECTION_DATABASE_URLS names ${named}, but the feed has not moved there yet.\n` +
             'Set PROJECTION_DATABASE_URLS to the list that it is in, until "gapless rebuild --to-file <file>" has moved it.',
         );
       }
-      feed.isList(null);
+      feed.isList(row?.id ?? null);
       return false;
     }
     if (named === row.names.join()) {
@@ -90,14 +98,18 @@ export class FeedLists {
     return true;
   }
 
-  /** Returns the databases of the list with that id, not yet open; `undefined` if it is neither the served nor the next. */
+  /**
+   * Returns the databases of the list with that id, not yet open; `undefined` if it is neither the served nor the next,
+   * or only the settings name them.
+   */
   async serversOf(id: string, cipher: SecretCipher): Promise<readonly FeedServer[] | undefined> {
-    const [row] = await this.store.query<{ urls: Buffer }>(
+    const [row] = await this.store.query<{ urls: Buffer | null }>(
       `select case when id = $1 then urls_ciphertext else next_urls_ciphertext end as urls
        from feed_list where $1::uuid in (id, next_id)`,
       [id],
     );
-    return row && this.store.feedServersOf(JSON.parse(cipher.decrypt(row.urls)) as string[]);
+    if (row === undefined || row.urls === null) return undefined;
+    return this.store.feedServersOf(JSON.parse(cipher.decrypt(row.urls)) as string[]);
   }
 
   /** Notes the list that the feed is to move to. If it is that of an interrupted move, that one goes on. */
@@ -144,15 +156,33 @@ export class FeedLists {
     );
   }
 
-  /** Returns how many processes have opened the databases of the list, and which have not, by their address. */
-  async readiness(id: string): Promise<{ readonly ready: number; readonly missing: readonly string[] }> {
+  /**
+   * Returns how many processes have opened the databases of the list, and which have not, by their address. It leaves out
+   * those that do not look any more: a process that died may have left its connection.
+   */
+  async readiness(
+    id: string,
+    silentAfterMs = SILENT_AFTER_MS,
+  ): Promise<{ readonly ready: number; readonly missing: readonly string[] }> {
+    // An account that may not see when a connection was used waits for all of them.
     const rows = await this.store.query<{ address: string; is_ready: boolean }>(
       `select coalesce(host(client_addr) || ':' || client_port, 'local') as address, application_name = $1 as is_ready
-       from pg_stat_activity where datname = current_database() and starts_with(application_name, $2)`,
-      [`${LOOKS_AT_FEED_LIST} ${id}`, LOOKS_AT_FEED_LIST],
+       from pg_stat_activity where datname = current_database() and starts_with(application_name, $2)
+         and (application_name = $1 or (state_change < clock_timestamp() - $3 * interval '1 ms') is not true)`,
+      [`${LOOKS_AT_FEED_LIST} ${id}`, LOOKS_AT_FEED_LIST, silentAfterMs],
     );
     const missing = rows.filter(({ is_ready }) => !is_ready).map(({ address }) => address);
     return { ready: rows.length - missing.length, missing };
+  }
+
+  /** Returns the connections of all processes that run, also of one that is frozen. */
+  async connections(): Promise<readonly string[]> {
+    const rows = await this.store.query<{ name: string }>(
+      `select concat('connection ', pid, ' from ' || host(client_addr) || ':' || client_port) as name
+       from pg_stat_activity where datname = current_database() and starts_with(application_name, $1)`,
+      [LOOKS_AT_FEED_LIST],
+    );
+    return rows.map(({ name }) => name);
   }
 
   /** Closes the feed for a moment. @returns whether the move is still announced */

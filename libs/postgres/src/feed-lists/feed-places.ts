@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   InstallationMismatchError,
   judgeListedPlace,
@@ -11,6 +12,11 @@ import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { FeedListId } from '../connection/feed-servers.js';
 import { PLACE_SQL, type PlaceRow } from '../connection/place-row.js';
 import type { FeedServer, Store } from '../connection/store.js';
+import { LEFT_LIST } from './feed-lists.js';
+
+interface FeedPart extends FeedPlace {
+  readonly list: FeedListId;
+}
 
 /** Each database that shares the feed knows its part of it. So a list in another order or of another length is refused. */
 export class FeedPlaces {
@@ -87,9 +93,10 @@ export class FeedPlaces {
 
   /**
    * Begins to give the databases new places: until `endMove`, no process starts. The databases must be open.
+   * @returns the id that the list has from now on
    * @throws InstallationMismatchError if a database belongs to another installation
    */
-  async beginMove(): Promise<void> {
+  async beginMove(): Promise<string> {
     const main = await readPlace(this.store);
     if (main === null)
       throw new InstallationMismatchError('The main database has no installation yet. Start the stages.');
@@ -101,21 +108,26 @@ export class FeedPlaces {
       );
     }
     await this.#assertDistinct([{ name: 'of DATABASE_URL', store: this.store }, ...this.store.feed.others]);
-    // The list of the settings counts again.
-    await this.store.query('with gone as (delete from feed_list) select 1');
-    await this.#place(this.store, MOVING, []);
+    await this.#place(this.store, { ...MOVING, list: null }, []);
+    // The list of the settings counts again. With an id of its own, an earlier one of the same length is refused.
+    const list = randomUUID();
+    await this.store.transaction(async (runner) => {
+      await runner.query('delete from feed_list');
+      await runner.query(`insert into feed_list (name, id) values ('feed', $1)`, [list]);
+    });
+    return list;
   }
 
-  /** Gives each database its place. All have their part of the feed. */
-  async endMove(): Promise<void> {
+  /** Gives each database its place. All have their part of the feed. @param list that of `beginMove` */
+  async endMove(list: string): Promise<void> {
     const { others } = this.store.feed;
     for (const server of others) {
       await this.#give(server);
-      await this.#place(server.store, { place: server.place, places: this.ofMain.places }, []);
+      await this.#place(server.store, { place: server.place, places: this.ofMain.places, list }, []);
     }
     await this.#place(
       this.store,
-      this.ofMain,
+      { ...this.ofMain, list: this.ofMain.place === null ? LEFT_LIST : list },
       others.map(({ place }) => place),
     );
   }
@@ -125,12 +137,12 @@ export class FeedPlaces {
     await giveInstallation(this.store, store, { place, places: this.ofMain.places, list });
   }
 
-  async #place(store: Store, { place, places }: FeedPlace, joined: readonly number[]): Promise<void> {
+  async #place(store: Store, { place, places, list }: FeedPart, joined: readonly number[]): Promise<void> {
     await store.query(
       `with placed as (
-         update installation set feed_place = $1, feed_places = $2, feed_joined = $3, feed_list = null
+         update installation set feed_place = $1, feed_places = $2, feed_joined = $3, feed_list = $4
        ) select 1`,
-      [place, places, joined],
+      [place, places, joined, list],
     );
   }
 
@@ -178,11 +190,7 @@ export class FeedPlaces {
 }
 
 /** Writes the installation of the main database into a new one, with its part of the feed. */
-export async function giveInstallation(
-  main: Store,
-  store: Store,
-  part: FeedPlace & { readonly list: FeedListId },
-): Promise<void> {
+export async function giveInstallation(main: Store, store: Store, part: FeedPart): Promise<void> {
   const [row] = await main.query<{ row: object }>('select to_json(i) as row from installation i');
   const { place: feed_place, places: feed_places, list: feed_list } = part;
   await store.query(

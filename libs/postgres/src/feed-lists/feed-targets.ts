@@ -1,7 +1,7 @@
 import { OperatorError } from '#libs/domain';
 import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
 import type { FeedListId } from '../connection/feed-servers.js';
-import { awayReason } from '../connection/postgres-away.js';
+import { awayReason, isPostgresAway } from '../connection/postgres-away.js';
 import type { FeedServer, Store } from '../connection/store.js';
 import { FeedMove } from '../feed/feed-move.js';
 import { LEFT_LIST } from './feed-lists.js';
@@ -65,13 +65,23 @@ export class FeedTargets {
     }
   }
 
-  /** Marks the databases of the list that was served as left. The main one was marked when the list changed. */
-  async markLeft(): Promise<void> {
-    for (const { store } of this.main.feed.others) {
-      await store.query(
-        `with marked as (update installation set feed_place = null, feed_list = '${LEFT_LIST}') select 1`,
-      );
+  /**
+   * Marks the databases of the list that was served as left. The main one was marked when the list changed.
+   * @returns the names of those that cannot be marked, because they are away or take no writes
+   */
+  async markLeft(): Promise<readonly string[]> {
+    const unmarked: string[] = [];
+    for (const { name, store } of this.main.feed.others) {
+      try {
+        await store.query(
+          `with marked as (update installation set feed_place = null, feed_list = '${LEFT_LIST}') select 1`,
+        );
+      } catch (error) {
+        if (!isPostgresAway(error)) throw error;
+        unmarked.push(name);
+      }
     }
+    return unmarked;
   }
 
   async #locked<T>(

@@ -2,6 +2,7 @@ import type { QueryRunner } from 'typeorm';
 import { seqFromText, type OrgId, type Seq } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
+import { refuseEndedOfOrg } from '../access/refuse-ended.js';
 import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
@@ -82,6 +83,7 @@ export class FeedCursors {
    * Moves the cursor, and creates it if it does not exist. The audit log gets an entry when a cursor is created or moved
    * back, but none for the many moves forward.
    * @param logs called before the audit log gets an entry; if it fails, nothing changes, and this throws its error
+   * @throws GaplessError `invalid_api_key` if the actor's own key or session has ended before it creates the cursor
    */
   async move(
     orgId: OrgId,
@@ -95,6 +97,8 @@ export class FeedCursors {
       await lockFor(runner, 'feedCursors', orgId);
       const created = await lock(runner, orgId, move.name);
       if (created !== undefined) return this.#moveFound(runner, orgId, created, move, logs);
+      // The deletion of the org takes this lock, too.
+      await refuseEndedOfOrg(runner, this.actor);
       return this.#create(runner, orgId, move, logs);
     });
   }

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { parseOrgId, seqFromText, type OrgId, type Seq } from '#libs/domain';
 import { backOffMs, databaseName, type Logger } from '#libs/runtime';
 import { ENDED_CREDENTIALS_CHANNEL } from '../access/ended-credentials.js';
+import { KEEP_ALIVE } from '../connection/keep-alive.js';
 import { HEADS_CHANNEL } from '../projections/feed-projection.js';
 
 export interface HeadNotificationsOptions {
@@ -67,7 +68,7 @@ export class HeadNotifications {
       application_name: `${this.options.applicationName}-listen`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
-      keepAlive: true,
+      ...KEEP_ALIVE,
     });
     const ended = new AbortController();
     const lost = new Promise<Error | null>((resolve) => {

@@ -98,13 +98,14 @@ it.each([
       new Date(NOW_MS - waitedSeconds * 1_000),
     ]);
     const { queues } = await claims.due([0], NOW_MS, 1);
-    const { orgId, partition, queue, settings } = queues[0]!;
+    const { partition, queue, settings } = queues[0]!;
+    const [waiting] = queue.waiting;
     const { staffAlerts } = DEFAULT_LIVE_CHAT_SETTINGS;
     const changed = { firstAlertSeconds, secondAlertSeconds, staffAlerts };
-    await new LiveChatSettingsRecords(store).replace(orgId, changed, new Date(NOW_MS));
+    await new LiveChatSettingsRecords(store).replace(waiting!.orgId, changed, new Date(NOW_MS));
     const alerts = decideAlerts(queue, settings, NOW_MS);
     expect(alerts).toHaveLength(1);
-    const raised = await claims.claim([{ waiting: queue.waiting[0]!, partition, alerts, mails: false }]);
+    const raised = await claims.claim([{ waiting: waiting!, partition, alerts, mails: false }]);
     expect(raised.size).toBe(isClaimed ? 1 : 0);
   },
 );

@@ -5,7 +5,6 @@ import type { Store } from '../connection/store.js';
 
 /** The part of an org's queue that is due, with the org's settings. */
 export interface DueQueue {
-  readonly orgId: OrgId;
   /** The partition of the org in the log and in the other topics that are keyed by org. */
   readonly partition: number;
   readonly queue: ChatQueue;
@@ -129,8 +128,7 @@ export class AlertClaims {
       if (ofOrg === undefined) byOrg.set(row.org_id, [row]);
       else ofOrg.push(row);
     }
-    const queues = [...byOrg].map(([orgId, ofOrg]) => ({
-      orgId,
+    const queues = [...byOrg.values()].map((ofOrg) => ({
       partition: ofOrg[0].log_partition,
       queue: { depth: ofOrg[0].depth, waiting: ofOrg.map(waitingConversationOf) },
       settings: liveChatSettingsOf(ofOrg[0]),

@@ -10,8 +10,6 @@ export interface UnpublishedAlert {
   readonly conversationId: ConversationId;
   readonly stage: 1 | 2;
   readonly widgetId: WidgetId | null;
-  /** The partition of the org in the log and in the other topics that are keyed by org. */
-  readonly partition: number;
   readonly raisedAtMs: number;
   /** The JSON text of `data`, the same from every publisher. */
   readonly dataJson: string;
@@ -28,7 +26,6 @@ interface Row {
   readonly conversation_id: ConversationId;
   readonly stage: 1 | 2;
   readonly widget_id: WidgetId | null;
-  readonly log_partition: number;
   readonly raised_at: Date;
   readonly data_json: string;
   readonly tells_staff: boolean;
@@ -87,7 +84,7 @@ export class AlertOutbox {
     return this.store.transaction(async (runner) => {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const rows = (await runner.query(
-        `select org_id, event_id, conversation_id, stage, widget_id, log_partition, raised_at, data::text as data_json,
+        `select org_id, event_id, conversation_id, stage, widget_id, raised_at, data::text as data_json,
            tells_staff, is_logged, cleared_at is not null and not is_logged as is_late, found::int as found, (
              select next_offset from projection_offsets o
              where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
@@ -152,7 +149,6 @@ function unpublishedAlertOf(row: Row): UnpublishedAlert {
     conversationId: row.conversation_id,
     stage: row.stage,
     widgetId: row.widget_id,
-    partition: row.log_partition,
     raisedAtMs: row.raised_at.getTime(),
     dataJson: row.data_json,
     notifiesStaff: row.tells_staff,

@@ -143,9 +143,14 @@ export class ChatQueueReader {
          where org_id = $1 and conversation_id = $2`,
         [orgId, id],
       )) as WaitingRow[];
+      // Only the index of the chat's alerts helps here. For their order, a plan could read all alerts of the organization.
       const alerts = (await runner.query(
-        `select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by, ${RAISED_MICROS} from alerts
-         where org_id = $1 and conversation_id = $2 order by raised_at desc, stage desc, event_id limit ${ALERTS_OF_CHAT}`,
+        `with of_chat as materialized (
+           select event_id, conversation_id, stage, data, raised_at, cleared_at, cleared_by from alerts
+           where org_id = $1 and conversation_id = $2
+         )
+         select *, ${RAISED_MICROS} from of_chat
+         order by raised_at desc, stage desc, event_id limit ${ALERTS_OF_CHAT}`,
         [orgId, id],
       )) as AlertRow[];
       return { waiting: waiting === undefined ? null : waitingOf(waiting), alerts: alerts.map(alertOf) };

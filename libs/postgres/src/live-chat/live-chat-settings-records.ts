@@ -2,6 +2,8 @@ import type { QueryRunner } from 'typeorm';
 import { DEFAULT_LIVE_CHAT_SETTINGS, type LiveChatSettings, type OrgId } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../access/audit-actor.js';
 import { appendAudit } from '../access/audit-log.js';
+import { refuseEnded } from '../access/refuse-ended.js';
+import { lockFor } from '../connection/advisory-locks.js';
 import type { Store } from '../connection/store.js';
 
 /** The columns of `live_chat_settings`; all null if a left join found no row. */
@@ -51,12 +53,18 @@ export class LiveChatSettingsRecords {
    * Replaces the settings. New thresholds also apply to waiting conversations, in the same transaction. Settings that stay
    * as they are get no entry in the audit log.
    * @returns the settings as they are now
+   * @throws GaplessError `invalid_api_key` if the actor's key or session has ended meanwhile; `unavailable` if others of the
+   *   org do not end in time
    */
   async replace(orgId: OrgId, settings: NewLiveChatSettings, at: Date): Promise<LiveChatSettings> {
     const thresholds = [orgId, settings.firstAlertSeconds, settings.secondAlertSeconds];
-    return this.store.forOrg(orgId, async (runner) => {
-      // This comes first, because it locks the queue: from here on, no chat enters it with the old thresholds, and no
-      // other request changes the settings. It locks the queue also if its thresholds stay as they are.
+    // Service keys set them, too, and a transaction of the org sees no service key.
+    return this.store.transactionOf(orgId, async (runner) => {
+      // The deletion of the org takes this lock, too.
+      await lockFor(runner, 'liveChatSettings', orgId);
+      await refuseEnded(runner, this.actor);
+      // The queue comes first, because this locks it: from here on, no chat enters it with the old thresholds. It is also
+      // locked if its thresholds stay as they are.
       const changed = (await runner.query(
         `insert into chat_queues as q (org_id, waiting, last_seq, first_alert_seconds, second_alert_seconds)
          values ($1, 0, 0, $2, $3)

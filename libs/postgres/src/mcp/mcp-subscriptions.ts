@@ -326,11 +326,14 @@ export class McpSubscriptions {
     const [row] = (await runner.query('select secret_ciphertext as ciphertext from endpoints where id = $1', [
       endpointId,
     ])) as { ciphertext: Buffer }[];
-    if (row !== undefined && this.cipher.decrypt(row.ciphertext) === given.secret) return false;
+    const stored = row === undefined ? null : this.cipher.decryptOrNull(row.ciphertext);
+    if (stored === given.secret) return false;
+    // Nothing could be sent to the subscription while one of its secrets cannot be decrypted.
+    const overlapsUntil = stored === null ? null : given.overlapsUntil;
     await runner.query(
-      `update endpoints set previous_secret_ciphertext = secret_ciphertext, previous_secret_until = $3,
-         secret_ciphertext = $2, secret_changed_at = $4 where id = $1`,
-      [endpointId, this.cipher.encrypt(given.secret), given.overlapsUntil, given.at],
+      `update endpoints set previous_secret_ciphertext = case when $3::timestamptz is not null then secret_ciphertext end,
+         previous_secret_until = $3, secret_ciphertext = $2, secret_changed_at = $4 where id = $1`,
+      [endpointId, this.cipher.encrypt(given.secret), overlapsUntil, given.at],
     );
     return true;
   }

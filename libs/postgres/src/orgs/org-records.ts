@@ -118,9 +118,10 @@ export class OrgRecords {
 
   async #delete(orgId: OrgId): Promise<boolean> {
     return this.store.transaction(async (runner) => {
-      // Requests that create endpoints or keys of the org come before the deletion or after it.
-      await lockFor(runner, 'endpoints', orgId);
-      await lockFor(runner, 'apiKeys', orgId);
+      // Requests that create something of the org come before the deletion or after it.
+      for (const what of ['endpoints', 'apiKeys', 'feedCursors', 'liveChatSettings'] as const) {
+        await lockFor(runner, what, orgId);
+      }
       const endpoints = await deleteEndpoints(runner, orgId);
       const { keys, sessions } = await deleteKeys(runner, orgId);
       let others = await deleteLiveChat(runner, orgId);

@@ -84,7 +84,7 @@ function firstBytes(events: readonly FeedEvent[]): readonly number[] {
  */
 export class FeedProjection implements SequenceCheck {
   /** The days and offsets of each database that holds a part of the feed. */
-  readonly #known = new Map<Store, { readonly days: DayPartitions; readonly offsets: ProjectionOffsets }>();
+  readonly #known = new WeakMap<Store, { readonly days: DayPartitions; readonly offsets: ProjectionOffsets }>();
   /** By topic and partition: partitions are projected at the same time, and must not forget each other's heads. */
   readonly #heads = new Map<string, Heads>();
   #findings: SequenceFindings = { checked: 0, gaps: 0, repeats: 0, mismatches: 0 };

@@ -81,9 +81,12 @@ export type Place =
   | { readonly kind: 'done' }
   | { readonly kind: 'behind'; readonly nextOffset: number };
 
-/** Returns the databases that hold a projection and can be used now. */
-function storesOf(store: Store, projection: string): readonly Store[] {
-  return projection === 'feed' ? store.feed.reachable.map((server) => server.store) : [store];
+/** Returns the databases that hold a projection of these partitions, or of any, and can be used now. */
+function storesOf(store: Store, projection: string, partitions?: readonly number[]): readonly Store[] {
+  if (projection !== 'feed') return [store];
+  const stores = store.feed.reachable.map((server) => server.store);
+  if (partitions === undefined) return stores;
+  return stores.filter((each) => partitions.some((partition) => store.feed.isAt(each, partition)));
 }
 
 /**
@@ -102,15 +105,19 @@ export async function projectedUpTo(
 /**
  * Returns where a projection continues in each partition of a topic, and its last record there. Partitions in a
  * database that is away are missing.
+ * @param partitions if given, only their databases are asked: the error of another one does not concern them
  */
 export async function projectedPositions(
   store: Store,
   projection: string,
   topic: string,
   parse: (anchor: string | null) => Anchor | null,
+  partitions?: readonly number[],
 ): Promise<ReadonlyMap<number, Position>> {
   if (projection === 'feed') await store.feed.settled();
-  const found = await Promise.all(storesOf(store, projection).map((each) => rowsIn(each, projection, topic)));
+  const found = await Promise.all(
+    storesOf(store, projection, partitions).map((each) => rowsIn(each, projection, topic)),
+  );
   return positionsOf(found.flat(), parse);
 }
 
@@ -149,7 +156,7 @@ export async function begunPositions(
   if (isFeed) await store.feed.settled();
   const listId = isFeed ? store.feed.listId : undefined;
   const found = await Promise.all(
-    storesOf(store, projection).map(async (each) => {
+    storesOf(store, projection, partitions).map(async (each) => {
       const own = partitions.filter((partition) => !isFeed || store.feed.isAt(each, partition));
       const rows = await rowsIn(each, projection, topic);
       // One that takes no writes refuses the statement also if there is nothing to begin.

@@ -1,4 +1,4 @@
-import { Backlogs } from '../projections/backlogs.js';
+import { Backlogs } from '../projections/backlogs/backlogs.js';
 import type { Store } from '../connection/store.js';
 
 /** Does all work that was put off. @returns the number of rows that each chunk changed */

@@ -61,7 +61,7 @@ export interface Config {
   readonly rateLimitBytesPerSecond: number;
   /** Changes of endpoints and keys per organization and process. */
   readonly rateLimitChangesPerSecond: number;
-  /** The most bytes of ingested events that may wait to be written, in one process. */
+  /** The most bytes of request bodies in memory, such as events that wait to be written, in one process. */
   readonly maxPendingIngestBytes: number;
   readonly maxEndpointsPerOrg: number;
   readonly maxApiKeysPerOrg: number;

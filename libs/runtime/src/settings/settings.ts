@@ -352,7 +352,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
       // An organization gets half of it, which must hold the largest request.
       return bytes === undefined || bytes < 8 * 1_024 ** 2 ? undefined : bytes;
     },
-    'bytes of events that may wait for Kafka in a process, at least 8MiB; each organization gets half of what the others leave',
+    'bytes of request bodies in the memory of a process, such as events that wait for Kafka, at least 8MiB; each organization gets half of what the others leave',
   ),
   dnsServers: setting<readonly string[]>(
     'DNS_SERVERS',

@@ -255,7 +255,7 @@ export const METRICS = {
   },
   gapless_reconciler_endpoints_waiting: {
     kind: 'gauge',
-    help: 'Endpoints with overdue attempts that wait in a lane, or may do so.',
+    help: 'Endpoints with overdue attempts that wait in a lane or the log, or may do so.',
     labels: [],
   },
 

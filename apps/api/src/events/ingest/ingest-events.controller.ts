@@ -8,14 +8,13 @@ import { CLOCK, TOPICS } from '#libs/platform';
 import { Identifiers } from '#libs/runtime';
 import { keyOf } from '../../auth/authenticated-key.js';
 import { RequireScope } from '../../auth/require-scope.js';
-import { bodyOf } from '../../http/body.js';
+import { bodyOf } from '../../http/bodies/body.js';
 import { Limits } from '../../http/operation-limits.js';
 import { Idempotency } from '../../idempotency/idempotency.js';
 import { seededEventId } from '../../idempotency/seeded-event-id.js';
 import { IngestPace } from '../../rate-limits/ingest-pace.js';
 import { RateLimits } from '../../rate-limits/rate-limits.js';
 import { CheckedIds, type IdCheck } from '../ids/checked-ids.js';
-import { PendingIngest } from './pending-ingest.js';
 import { RequestTraces } from './request-traces.js';
 
 interface IngestAnswer {
@@ -30,7 +29,6 @@ export class IngestEventsController {
   constructor(
     private readonly checkedIds: CheckedIds,
     private readonly appender: Appender,
-    private readonly pending: PendingIngest,
     private readonly identifiers: Identifiers,
     private readonly rateLimits: RateLimits,
     private readonly pace: IngestPace,
@@ -76,14 +74,19 @@ export class IngestEventsController {
     const mayBeKnown = seed === null ? events.filter((_, index) => submitted[index]?.id) : events;
     // Turns are taken by organization, so that more keys give nobody a larger share.
     const caller = key.orgId ?? key.id;
-    await this.pending.whileWaiting(caller, body.length, async () => {
+    const { heldBody } = request;
+    // The events are written also if their caller is gone.
+    heldBody?.keep();
+    try {
       let checks: ReadonlyMap<EventKey, IdCheck> | undefined;
       for await (const part of this.pace.inTurn(key.quota, events, body.length)) {
         // Check every id before the first append: a refused request appends nothing.
         checks ??= await this.checkedIds.check(mayBeKnown);
         await this.#append(this.#recordsOf(part, checks, traceparent), caller);
       }
-    });
+    } finally {
+      heldBody?.release();
+    }
     return { data: events.map(({ id }) => ({ id })) };
   }
 

@@ -2,11 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { systemClock, type EventId, type Seq } from '#libs/domain';
 import { KafkaConnection, logRecord, PartitionWriter, readPartitions, topicNames } from '#libs/kafka-log';
-import { FeedLists, InstallationRows, SecretCipher, type Store } from '#libs/postgres';
-import { createLogger, DAY_MS, type Config } from '#libs/runtime';
+import { FeedLists, FeedPlaces, InstallationRows, SecretCipher, type Store } from '#libs/postgres';
+import { createLogger, databaseName, DAY_MS, type Config } from '#libs/runtime';
 import { anOrgId } from '../../../../../test/support/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { aReplicatedPostgres } from '../../../../../test/support/infrastructure/replicated-postgres.js';
 import { oneTo } from '../../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../../test/support/store.js';
 import { makeTopics } from '../../../../../test/support/topics.js';
@@ -103,9 +104,9 @@ async function deleteLog(): Promise<void> {
   });
 }
 
-async function move(): Promise<unknown> {
+async function move(url = databases[1]!.url): Promise<unknown> {
   const cipher = new SecretCipher(`test:${randomBytes(32).toString('base64')}`);
-  return moveFeed(installation, { urls: [databases[1]!.url], cipher, threads: 1, clock: systemClock }, PROGRESS);
+  return moveFeed(installation, { urls: [url], cipher, threads: 1, clock: systemClock }, PROGRESS);
 }
 
 describe('a move into databases that were folded from other records than the log has', () => {
@@ -132,5 +133,29 @@ describe('a move into databases that were folded from other records than the log
     await expect(move()).rejects.toThrow(isRefused);
     expect(close).not.toHaveBeenCalled();
     expect(await new FeedLists(store).servedId()).toBeNull();
+  });
+});
+
+describe('a move away from a standby', () => {
+  it('ends, and names the standby as not marked', async () => {
+    const servers = await aReplicatedPostgres();
+    const standby = await servers.addStandby();
+    const name = databaseName(standby.url);
+    const served = aStore(store.databaseUrl, { databaseUrls: [standby.url], partitionOf: () => 0 });
+    try {
+      await move(servers.primary.url);
+      await served.open(() => undefined);
+      served.feed.isList(await new FeedLists(store).servedId());
+      // Until the standby has replayed the move.
+      await eventually(async () => {
+        await new FeedPlaces(served).joinAll();
+        expect(await served.feed.ofPartition(0).query('select from events')).toHaveLength(EVENTS);
+      });
+      installation = { ...installation, store: served };
+      expect(await move()).toMatchObject({ events: EVENTS, left: [name], unmarked: [name] });
+    } finally {
+      await served.close();
+      await servers.stop();
+    }
   });
 });

@@ -28,7 +28,7 @@ import {
   type CheckedPosition,
   type Positions,
 } from '#libs/kafka-log';
-import { createLogger, untilItWorks } from '#libs/runtime';
+import { createLogger, databaseName, untilItWorks } from '#libs/runtime';
 import { alone } from '../../alone.js';
 import { CliError } from '../../cli-error.js';
 import type { Installation } from '../../installation.js';
@@ -73,7 +73,16 @@ export interface MoveReport {
   /** The databases of both lists, without accounts. */
   readonly databases: readonly string[];
   readonly left: readonly string[];
+  /** Those of them that could not be marked as left. */
+  readonly unmarked: readonly string[];
   /** Whether the main database has left the feed: it must not be dropped. */
+  readonly hasMainLeft: boolean;
+}
+
+/** The feed is in these databases already. */
+export interface MovedBefore {
+  /** The databases that it left last, without accounts. */
+  readonly left: readonly string[];
   readonly hasMainLeft: boolean;
 }
 
@@ -88,14 +97,13 @@ export interface MoveRequest {
 /**
  * Moves the feed to other databases while Gapless runs (ADR 106). Killed at any moment, it leaves the service on the
  * databases that it had, and the next run goes on.
- * @returns `undefined` if the feed is there already
  * @throws CliError, FeedTargetError
  */
 export async function moveFeed(
   installation: Installation,
   request: MoveRequest,
   progress: Progress,
-): Promise<MoveReport | undefined> {
+): Promise<MoveReport | MovedBefore> {
   const { store, config } = installation;
   if (request.urls.length > config.partitions) {
     throw new CliError(
@@ -111,7 +119,10 @@ export async function moveFeed(
     feed: { databaseUrls: request.urls, partitionOf: (orgId) => partitionOf(orgId, config.partitions) },
   });
   const namesOf = ({ feed }: Store) => feed.all.map(({ name }) => name).join();
-  if (namesOf(store) === namesOf(target)) return undefined;
+  if (namesOf(store) === namesOf(target)) {
+    const left = await new FeedLists(store).leftLast();
+    return { left, hasMainLeft: left.includes(databaseName(store.databaseUrl)) };
+  }
   try {
     await target.openNow();
     return await alone(store, (lost) => new FeedMoving(installation, target, request, progress).run(lost));
@@ -164,10 +175,10 @@ class FeedMoving {
       const working = this.#move(next.id);
       try {
         const done = await Promise.race([working, failed]);
-        await targets.markLeft();
+        const unmarked = await targets.markLeft();
         const databases = this.target.feed.all.map(({ name }) => name);
         const hasMainLeft = store.feed.mainPlace !== null && this.target.feed.mainPlace === null;
-        return { records: this.#follower.records, ...this.#found, ...done, databases, left, hasMainLeft };
+        return { records: this.#follower.records, ...this.#found, ...done, databases, left, unmarked, hasMainLeft };
       } finally {
         this.#ending.abort(new Error('the move has ended'));
         await working.catch(() => undefined);
@@ -257,6 +268,7 @@ class FeedMoving {
       const { ready, missing } = await this.#lists.readiness(id);
       if (this.#isKnown && missing.length === 0) return ready;
       if (performance.now() > untilMs) {
+        if (!this.#isKnown) throw new CliError(`The feed stays where it was: ${NOT_ANNOUNCED}. Run the command again.`);
         throw new CliError(
           `The new databases cannot be opened by ${missing.join(', ')}. The log of each says why: ` +
             'feed_list.next_cannot_be_opened. The feed stays where it was. Run the command again once they can.',

@@ -13,6 +13,7 @@ interface CertificateFieldsProps {
 export function CertificateFields({ draft, shown, onChange, problemOf }: CertificateFieldsProps) {
   const { client_certificate: current } = shown;
   const keyProblem = problemOf('client_certificate/private_key');
+  const isReplaced = draft.certificate.trim() !== '';
   return (
     <>
       <TextArea
@@ -31,7 +32,7 @@ export function CertificateFields({ draft, shown, onChange, problemOf }: Certifi
         }
         error={keyProblem === undefined ? problemOf('client_certificate') : undefined}
       />
-      {draft.certificate.trim() !== '' && (
+      {isReplaced && (
         <TextArea
           label="Private key"
           rows={2}
@@ -48,7 +49,8 @@ export function CertificateFields({ draft, shown, onChange, problemOf }: Certifi
       )}
       {current !== null && (
         <Checkbox
-          checked={draft.removesCertificate}
+          checked={draft.removesCertificate && !isReplaced}
+          disabled={isReplaced}
           onChange={(event) => {
             onChange({ removesCertificate: event.target.checked });
           }}

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { deliveryChange, deliveryDraft, isUnusual, USUAL_DELIVERY, type ShownDelivery } from './delivery-draft.js';
+import {
+  deliveryChange,
+  deliveryDraft,
+  headersProblem,
+  isUnusual,
+  USUAL_DELIVERY,
+  type ShownDelivery,
+} from './delivery-draft.js';
 
 const SHOWN: ShownDelivery = {
   ...USUAL_DELIVERY,
@@ -76,6 +83,14 @@ describe('the delivery settings of the form', () => {
     });
   });
 
+  it('take a header without a value only to remove one that is sent', () => {
+    const problem = 'Write each line as “Name: value”.';
+    expect(headersProblem('X-Env: prod\nx-tenant', SHOWN)).toBeUndefined();
+    expect(headersProblem('X-Env prod\nx-tenant', SHOWN)).toBe(problem);
+    expect(headersProblem('X-Tenant:', USUAL_DELIVERY)).toBe(problem);
+    expect(headersProblem('\nX-Tenant: acme\n', USUAL_DELIVERY)).toBeUndefined();
+  });
+
   it('set, replace and remove the authentication', () => {
     const draft = deliveryDraft(SHOWN);
     expect(draft.auth).toBe('unchanged');
@@ -97,6 +112,14 @@ describe('the delivery settings of the form', () => {
       client_certificate: { certificate: 'c', private_key: 'k' },
     });
     expect(deliveryChange({ ...draft, removesCertificate: true }, shown)).toEqual({ client_certificate: null });
+  });
+
+  it('keep a certificate that was typed, and no key without one', () => {
+    const draft = { ...deliveryDraft(USUAL_DELIVERY), privateKey: 'k' };
+    expect(deliveryChange({ ...draft, certificate: 'c', removesCertificate: true }, USUAL_DELIVERY)).toEqual({
+      client_certificate: { certificate: 'c', private_key: 'k' },
+    });
+    expect(deliveryChange({ ...draft, certificate: ' ' }, USUAL_DELIVERY)).toEqual({});
   });
 
   it('set OAuth 2 with all that was typed, and show what is known of it', () => {

@@ -87,7 +87,7 @@ export interface DeliveryDraft {
   readonly scope: string;
   readonly audience: string;
   readonly isSecretInBody: boolean;
-  /** PEM, if it is set or replaced, with the key. */
+  /** PEM, if it is set or replaced, with the key. Then it is not removed. */
   readonly certificate: string;
   readonly privateKey: string;
   readonly removesCertificate: boolean;
@@ -178,6 +178,15 @@ function limitOf(text: string): number | null {
   return Number.isFinite(limit) ? limit : (text as unknown as number);
 }
 
+/** Returns what is wrong with the lines of the headers: a name without a value can only remove one that is sent. */
+export function headersProblem(text: string, { header_names: names }: ShownDelivery): string | undefined {
+  const sent = names.map((name) => name.toLowerCase());
+  const isWrong = Object.entries(headersOf(text)).some(
+    ([name, value]) => value === null && !sent.includes(name.toLowerCase()),
+  );
+  return isWrong ? 'Write each line as “Name: value”.' : undefined;
+}
+
 function headersOf(text: string): Record<string, string | null> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(
@@ -217,7 +226,7 @@ function authOf(draft: DeliveryDraft, shown: ShownDelivery): Pick<DeliveryChange
 
 function certificateOf(draft: DeliveryDraft): Pick<DeliveryChange, 'client_certificate'> {
   const { certificate, privateKey, removesCertificate } = draft;
-  if (removesCertificate) return { client_certificate: null };
-  if (certificate.trim() === '' && privateKey.trim() === '') return {};
-  return { client_certificate: { certificate, private_key: privateKey } };
+  // The field of the key is there only with a certificate, and nobody sees what is in it otherwise.
+  if (certificate.trim() !== '') return { client_certificate: { certificate, private_key: privateKey } };
+  return removesCertificate ? { client_certificate: null } : {};
 }

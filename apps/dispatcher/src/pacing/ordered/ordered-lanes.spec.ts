@@ -124,6 +124,26 @@ describe('a lane', () => {
     expect(theLane().next(3, nowMs)).toMatchObject({ attempt: 3, delivery: { seq: 1 } });
   });
 
+  it('sends alone what failed at an earlier owner, and doubles then', () => {
+    pending = Array.from({ length: 9 }, (_, nth) => aRow(nth + 1, nth === 0 ? { attempts: 1 } : {}));
+    look();
+    expect(begin(theLane())).toEqual([1]);
+    theLane().end({ kind: 'done', deliveries: 1 });
+    expect(begin(theLane())).toEqual([2, 3]);
+    theLane().end({ kind: 'done', deliveries: 2 });
+    expect(begin(theLane())).toEqual([4, 5, 6]);
+  });
+
+  it('prepares alone what failed at an earlier owner, while it sends what comes before', () => {
+    pending = Array.from({ length: 9 }, (_, nth) => aRow(nth + 1, nth === 3 ? { attempts: 1 } : {}));
+    look();
+    expect(begin(theLane())).toEqual([1, 2, 3]);
+    const upcoming = theLane().upcoming(3, nowMs)!;
+    expect(upcoming.followers).toBeUndefined();
+    theLane().end({ kind: 'done', deliveries: 3 });
+    expect(theLane().next(3, nowMs)).toEqual(upcoming);
+  });
+
   it('waits no longer for a retry if the clock of the brokers is an hour ahead', () => {
     look();
     begin(theLane());

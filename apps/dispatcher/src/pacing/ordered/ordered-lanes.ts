@@ -2,7 +2,6 @@ import {
   BATCH_FRAME_BYTES,
   LANES,
   MAX_BATCH_BYTES,
-  type DeliveryId,
   type DeliveryRef,
   type DueAttempt,
   type EndpointId,
@@ -38,7 +37,7 @@ const MANY_NOT_PROJECTED = 1_000;
 const LOOK_UP_AGE_MS = 150;
 
 /** Identifies a row of the delivery log. An event that is twice in the log may have two with the same id. */
-export function keyOf({ deliveryId, createdAtMs }: DeliveryRef): string {
+export function keyOf({ deliveryId, createdAtMs }: Pick<DeliveryRef, 'deliveryId' | 'createdAtMs'>): string {
   return `${deliveryId}/${createdAtMs}`;
 }
 
@@ -54,20 +53,22 @@ interface Queued extends OrderedDelivery {
 
 /** An attempt that was made. */
 export interface MadeInOrder {
-  readonly deliveryId: DeliveryId;
+  /** Identifies its delivery, as `keyOf` does. */
+  readonly key: string;
   /** The number of attempts before it. */
   readonly attempts: number;
 }
 
 /** A delivery that is done. */
-interface Done extends MadeInOrder {
+interface Done {
   readonly seq: number;
+  /** The number of attempts before the last one. */
+  readonly attempts: number;
 }
 
 /** A delivery at the head of its lane that waits for its next attempt, or for an endpoint that could not be read. */
 interface FailedHead {
   readonly key: string;
-  readonly deliveryId: DeliveryId;
   readonly seq: number;
   readonly attempts: number;
   readonly untilMs: number;
@@ -149,7 +150,10 @@ export class OrderedLane {
   /** The attempts that were made, and may still look due. */
   get made(): readonly MadeInOrder[] {
     const { done, failed } = this;
-    return [...done.values(), ...(failed === null ? [] : [{ ...failed, attempts: failed.attempts - 1 }])];
+    return [
+      ...[...done].map(([key, { attempts }]) => ({ key, attempts })),
+      ...(failed === null ? [] : [{ key: failed.key, attempts: failed.attempts - 1 }]),
+    ];
   }
 
   get heldBytes(): number {
@@ -179,14 +183,20 @@ export class OrderedLane {
       this.#wait(first, first.attempts, first.dueAtMs);
       return undefined;
     }
+    this.most = this.#mostAfter(first);
     return this.attemptOf(first, Math.min(limit, this.most), clockMs);
+  }
+
+  /** The failure of an earlier owner is known only by the attempts of the delivery. */
+  #mostAfter({ attempts }: OrderedDelivery): number {
+    return attempts > 0 && this.most === Infinity ? 1 : this.most;
   }
 
   /** Returns the attempt that probably follows the one under way; `undefined` if more may be added to it. */
   upcoming(limit: number, clockMs: number): DueAttempt | undefined {
     const [first] = this.queue;
     if (first === undefined || this.failed !== null || !isDue(first, clockMs)) return undefined;
-    const due = this.attemptOf(first, Math.min(limit, this.most), clockMs);
+    const due = this.attemptOf(first, Math.min(limit, this.#mostAfter(first)), clockMs);
     const events = 1 + (due.followers?.length ?? 0);
     return events === limit || events < this.queue.length ? due : undefined;
   }
@@ -239,8 +249,7 @@ export class OrderedLane {
       case 'done':
         this.most = Math.max(1, this.most) * 2;
         for (const { delivery, attempts } of sent.slice(0, result.deliveries)) {
-          const { deliveryId, seq } = delivery;
-          this.done.set(keyOf(delivery), { deliveryId, attempts, seq });
+          this.done.set(keyOf(delivery), { seq: delivery.seq, attempts });
         }
         this.queue.unshift(...sent.slice(result.deliveries));
         return;
@@ -258,8 +267,7 @@ export class OrderedLane {
 
   /** Keeps no bytes while it waits: the wait may be hours. */
   #wait({ delivery }: OrderedDelivery, attempts: number, untilMs: number): void {
-    const { deliveryId, seq } = delivery;
-    this.failed = { key: keyOf(delivery), deliveryId, seq, attempts, untilMs };
+    this.failed = { key: keyOf(delivery), seq: delivery.seq, attempts, untilMs };
     this.#giveUpQueue();
   }
 

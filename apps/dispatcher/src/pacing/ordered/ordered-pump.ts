@@ -1,4 +1,4 @@
-import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId, type OrderedBy } from '#libs/domain';
+import { MAX_BATCH_BYTES, type DueAttempt, type EndpointId } from '#libs/domain';
 import type { OrderedDeliveries, PacedEndpoint } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import type { OrderedResult } from '../../attempts/attempt-maker.js';
@@ -58,7 +58,6 @@ export interface OrderedPumpDependencies {
 interface InOrder {
   readonly lanes: OrderedLanes;
   readonly start: OrderStart;
-  readonly by: OrderedBy;
   /** Those of the requests under way. */
   readonly flights: Set<Flight>;
   /** The lane that comes first when there is a place. With few places, the lanes take turns. */
@@ -102,7 +101,10 @@ export class OrderedPump {
     for (const endpoint of this.#listed.values()) {
       const known = this.#endpoints.get(endpoint.id);
       if (known === undefined) this.#begin(endpoint, endpoint.isOrderBegun);
-      else if (known.start.orderedSinceMs !== endpoint.orderedSinceMs || known.by !== endpoint.ordering.by)
+      else if (
+        known.start.orderedSinceMs !== endpoint.orderedSinceMs ||
+        known.lanes.ordering.by !== endpoint.ordering.by
+      )
         this.#begin(endpoint, false);
       else known.lanes.ordering = endpoint.ordering;
     }
@@ -150,7 +152,6 @@ export class OrderedPump {
     this.#endpoints.set(id, {
       lanes: new OrderedLanes(id, ordering),
       start: this.use.starts.begin(endpoint, isReady),
-      by: ordering.by,
       flights: new Set(),
       turn: 0,
     });

@@ -55,14 +55,25 @@ async function proxy(options?: ProxyOptions): Promise<TestProxy> {
   return started;
 }
 
+interface SilentServer {
+  readonly port: number;
+  /** How many `CONNECT` requests came so far. */
+  readonly connects: () => number;
+  close(): Promise<void>;
+}
+
 /** Takes connections and answers nothing. */
-async function silentServer(): Promise<{ readonly port: number; close(): Promise<void> }> {
+async function silentServer(port?: number): Promise<SilentServer> {
   const sockets: Socket[] = [];
+  let connects = 0;
   const server = createTcpServer((socket) => {
     sockets.push(socket.on('error', () => undefined));
+    socket.once('data', (asked) => {
+      if (asked.toString().startsWith('CONNECT')) connects++;
+    });
   });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const own = port ?? (await freePort());
+  await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve));
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => {
@@ -71,7 +82,14 @@ async function silentServer(): Promise<{ readonly port: number; close(): Promise
       for (const socket of sockets) socket.destroy();
     });
   cleanUps.push(close);
-  return { port, close };
+  return { port: own, connects: () => connects, close };
+}
+
+/** Until a push has found that nothing listens: no request is cut after that. */
+async function untilAway(): Promise<void> {
+  await eventually(() => {
+    expect(changes).toHaveLength(1);
+  });
 }
 
 function client(url: string, options: Partial<EgressProxyOptions> = {}): PushClient {
@@ -238,6 +256,61 @@ describe('while the proxy is away', () => {
     expect(changes).toEqual(['the egress proxy does not answer', null]);
   });
 
+  it('and takes connections all the same, a push tries it again and again, and has not failed', async () => {
+    const there = await receiver();
+    const port = await freePort();
+    const pushes = client(`http://127.0.0.1:${port}`, { probeTimeoutMs: 20 });
+    const url = `http://127.0.0.1:${there.port}/`;
+    const request = { url, headers: () => ({}), body: Buffer.from('{}'), timeoutMs: 50 };
+    const outcome = pushes.post(request);
+    await untilAway();
+    const frozen = await silentServer(port);
+    await eventually(() => {
+      expect(frozen.connects()).toBeGreaterThan(4);
+    });
+    request.timeoutMs = LIMIT_MS;
+    await frozen.close();
+    await proxy({ port });
+    expect(await outcome).toEqual(delivered);
+    expect(there.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['attempts', false],
+    ['attempts with a token', true],
+  ])('and takes connections all the same, %s are not over, however often they try it', async (_, withToken) => {
+    const there = await startReceiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{"access_token":"t123"}');
+    });
+    cleanUps.push(() => there.close());
+    const port = await freePort();
+    const pushes = client(`http://127.0.0.1:${port}`, { probeTimeoutMs: 20 });
+    let timeoutMs = 50;
+    const hurried: PushClient = { ...pushes, postNow: (request) => pushes.postNow({ ...request, timeoutMs }) };
+    const tokens = new AccessTokens(hurried, LIMIT_MS);
+    const destination = new HttpDestination(hurried, tokens, systemClock, 2 * LIMIT_MS);
+    const token_url = `http://127.0.0.1:${there.port}/token`;
+    const target = {
+      url: `http://127.0.0.1:${there.port}/hook`,
+      secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKY0=',
+      previousSecret: null,
+      activation: 1,
+      ...(withToken && { oauth2: { type: 'oauth2', token_url, client_id: 'gapless', client_secret: 's' } as const }),
+    };
+    const due = aDueAttempt();
+    const make = () => destination.attempt(due, target, new AbortController().signal);
+    expect(await make()).toBeNull();
+    await untilAway();
+    const frozen = await silentServer(port);
+    while (frozen.connects() <= 4) expect(await make()).toBeNull();
+    timeoutMs = LIMIT_MS;
+    await frozen.close();
+    await proxy({ port });
+    let outcome = await make();
+    while (outcome === null) outcome = await make();
+    expect(outcome).toMatchObject({ response: { code: 200 } });
+  });
+
   it('because it dies, what was on its way through it is sent again', async () => {
     let requests = 0;
     const there = await startReceiver((socket) => {
@@ -297,6 +370,23 @@ describe('while the proxy is away', () => {
     });
     expect(await push(pushes, `http://127.0.0.1:${there.port}/`)).toEqual(delivered);
     expect(changes.slice(0, 2)).toEqual(['the egress proxy does not answer', null]);
+  });
+
+  it('because it answers nothing but CONNECT, a push that waits before it begins finds out, too', async () => {
+    const [there, silent] = [await receiver(), await silentServer()];
+    const through = await proxy({ answersOthers: false });
+    const pushes = client(`http://127.0.0.1:${through.port}`, { probeTimeoutMs: 50 });
+    const request = { headers: () => ({}), body: Buffer.alloc(0) };
+    const dead = { ...request, url: `http://127.0.0.1:${silent.port}/`, timeoutMs: 100 };
+    expect(await pushes.postNow(dead)).toMatchObject({ kind: 'cut' });
+    const { signal } = new AbortController();
+    expect(await pushes.whenThere(signal)).toBe(true);
+    // The wait has left the try to the push, and to no other.
+    expect(await pushes.whenThere(signal)).toBe(false);
+    expect(await Promise.race([pushes.whenThere(signal), Promise.resolve('it waits')])).toBe('it waits');
+    const alive = { ...request, url: `http://127.0.0.1:${there.port}/`, timeoutMs: LIMIT_MS };
+    expect(await pushes.postNow(alive)).toMatchObject({ kind: 'done', outcome: { kind: 'answered' } });
+    expect(await pushes.whenThere(signal)).toBe(false);
   });
 
   it('because it answers nothing but CONNECT, a push with a token that is kept finds out, too', async () => {

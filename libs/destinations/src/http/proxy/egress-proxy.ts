@@ -48,8 +48,11 @@ export class EgressProxy {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #waiting = new Set<() => void>();
   #isAway = false;
-  /** Whether the next request goes through although the proxy is away. */
-  #shouldBeTried = false;
+  /**
+   * Whether the next request goes through although the proxy is away: the try may be promised to one that looks its
+   * endpoint up again.
+   */
+  #try: 'none' | 'free' | 'promised' = 'none';
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<boolean> | undefined;
   #connectAnswers = 0;
@@ -65,12 +68,13 @@ export class EgressProxy {
 
   /**
    * Resolves once the proxy is back or should be tried, or the signal is aborted.
+   * @param tries whether the caller then tries it, or comes again to do so. While it is away, one does at a time
    * @returns whether it had to wait
    */
-  async whenThere(signal: AbortSignal | undefined): Promise<boolean> {
+  async whenThere(signal: AbortSignal | undefined, tries = true): Promise<boolean> {
     if (!this.#isAway || this.#isClosed || signal?.aborted === true) return false;
-    if (this.#shouldBeTried) {
-      this.#shouldBeTried = false;
+    if (this.#try === 'free' || (tries && this.#try === 'promised')) {
+      this.#try = tries ? 'none' : 'promised';
       return false;
     }
     await new Promise<void>((resolve) => {
@@ -94,10 +98,17 @@ export class EgressProxy {
     this.#probeLater(error.isAnswering ? ANSWERING_PROBES : 1);
   }
 
-  /** Starts to watch. @returns a function that says whether the proxy has been away since then */
-  watch(): () => boolean {
-    const [wasAway, turns] = [this.#isAway, this.#turns];
-    return () => wasAway || this.#turns > turns;
+  /**
+   * Starts to watch.
+   * @returns a function that says whether the proxy has been away since then. `mute`: it was away already, and has
+   *   answered no `CONNECT` since
+   */
+  watch(): () => 'there' | 'was_away' | 'mute' {
+    const [wasAway, turns, answers] = [this.#isAway, this.#turns, this.#connectAnswers];
+    return () => {
+      if (wasAway && this.#connectAnswers === answers) return 'mute';
+      return wasAway || this.#turns > turns ? 'was_away' : 'there';
+    };
   }
 
   /**
@@ -222,7 +233,7 @@ export class EgressProxy {
     if (!this.#isAway || this.#isClosed) return;
     // Let one waiting request try as well: a proxy may answer nothing but `CONNECT`.
     const [first] = this.#waiting;
-    this.#shouldBeTried = true;
+    this.#try = 'free';
     first?.();
     this.#probeLater();
   }
@@ -230,7 +241,7 @@ export class EgressProxy {
   #isBack(): void {
     if (!this.#isAway || this.#isClosed) return;
     this.#isAway = false;
-    this.#shouldBeTried = false;
+    this.#try = 'none';
     clearTimeout(this.#timer);
     this.options.onChange?.(null);
     this.#letGo();

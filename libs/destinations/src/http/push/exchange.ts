@@ -27,6 +27,8 @@ export interface Exchanged {
   readonly outcome: PushOutcome;
   /** Whether the answer was read to its end, so that the connection can carry another request. */
   readonly reusable: boolean;
+  /** Whether the request was written. */
+  readonly wasSent: boolean;
   /** Set if nothing was sent because the proxy is away. The endpoint is not to blame. */
   readonly proxyAway?: EgressProxyAwayError;
   /** Set if the process stood still until the time was over, before it sent the request. The endpoint is not to blame. */
@@ -175,6 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler {
             },
       // After a reset in place of an end, the connection has no socket any more.
       reusable: reusable && this.#status !== undefined && this.connection.error === undefined,
+      wasSent: this.#sentAfterMs < Infinity,
       ...blameless,
     });
     if (!reusable) this.connection.destroy();
@@ -185,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 export function exchange(connection: Connection, path: string, request: PushRequest, clock: Clock): Promise<Exchanged> {
   if (request.signal?.aborted === true) {
     const outcome: PushOutcome = { kind: 'failed', ...ABORTED, startedAtMs: clock.now(), durationMs: 0 };
-    return Promise.resolve({ outcome, reusable: false });
+    return Promise.resolve({ outcome, reusable: false, wasSent: false });
   }
   return new Promise((resolve) => {
     const handler = new Exchange(connection, request, clock, resolve);

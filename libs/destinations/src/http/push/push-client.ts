@@ -16,6 +16,11 @@ export interface PushClient {
   post(request: PushRequest): Promise<PushOutcome>;
   /** Like `post`, but a wait for the egress proxy ends it: what is known of the endpoint may be out of date by then. */
   postNow(request: PushRequest): Promise<PostedNow>;
+  /**
+   * Resolves once the egress proxy is there, or `signal` is aborted. It may go away again before a POST begins.
+   * @returns whether it had to wait
+   */
+  whenThere(signal: AbortSignal): Promise<boolean>;
   /** Takes no more posts, lets those in flight finish, and closes all connections. */
   close(): Promise<void>;
 }
@@ -23,7 +28,7 @@ export interface PushClient {
 /** What became of a request that is sent at once or not at all. */
 export type PostedNow =
   | { readonly kind: 'done'; readonly outcome: PushOutcome }
-  /** The egress proxy was away, and should be tried now. Nothing was sent. */
+  /** The egress proxy was away, and nothing was sent. Post it again: that waits for the proxy. */
   | { readonly kind: 'waited' }
   /**
    * The egress proxy died during the request, or the process stood still while the connection was made. The request may
@@ -81,15 +86,17 @@ export function createPushClient(options: PushClientOptions): PushClient {
     const acquired = pool.acquire(checked.url, checked.host, request.signal, request.identity);
     if (acquired.kind === 'refused') return failedAtOnce('connect', acquired.reason);
     const { connection } = acquired;
-    const hasBeenAway = proxy?.watch();
-    const { outcome, reusable, proxyAway, stoodStill } = await exchange(connection, path, request, clock);
+    const proxyState = proxy?.watch();
+    const { outcome, reusable, wasSent, proxyAway, stoodStill } = await exchange(connection, path, request, clock);
     pool.release(connection, reusable);
     const done = { kind: 'done', outcome } as const;
+    // It tried a proxy that still answers nothing. However often that happens, the endpoint is not to blame.
+    if (!wasSent && proxyState?.() === 'mute' && mayBeProxy(outcome) && !isAborted()) return { kind: 'waited' };
     if (stoodStill === true) return isAborted() ? done : { kind: 'cut', outcome };
-    if (proxy === undefined || hasBeenAway === undefined || !mayBeProxy(outcome)) return done;
+    if (proxy === undefined || proxyState === undefined || !mayBeProxy(outcome)) return done;
     if (proxyAway !== undefined) proxy.isAway(proxyAway);
     else if (!(await proxy.answers())) proxy.isAway(new EgressProxyAwayError('the egress proxy does not answer'));
-    if (!hasBeenAway() || isAborted()) return done;
+    if (proxyState() === 'there' || isAborted()) return done;
     return proxyAway === undefined ? { kind: 'cut', outcome } : { kind: 'waited' };
   };
 
@@ -102,6 +109,7 @@ export function createPushClient(options: PushClientOptions): PushClient {
       }
     },
     postNow,
+    whenThere: (signal) => proxy?.whenThere(signal, false) ?? Promise.resolve(false),
     close: async () => {
       proxy?.close();
       await (await opening).close();

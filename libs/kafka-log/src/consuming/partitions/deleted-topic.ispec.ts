@@ -90,6 +90,10 @@ it('the lag of a topic is measured although another one was deleted', async () =
     expect(seen).toEqual(['a']);
   });
   await connection.withAdmin((admin) => admin.deleteTopics({ topics: [deleted] }));
+  // A broker learns of it later than the controller, which has answered.
+  await eventually(async () => {
+    expect(await connection.withAdmin((admin) => admin.listTopics())).not.toContain(deleted);
+  });
   const reader = {
     group: 'test',
     topics: [deleted, topic],

@@ -20,11 +20,6 @@ export class GroupListeners<Listener> {
     };
   }
 
-  /** The number of groups with a listener. */
-  get size(): number {
-    return this.#byGroup.size;
-  }
-
   /** Returns the listeners that the group has now. */
   of(groupId: string): readonly Listener[] {
     return [...(this.#byGroup.get(groupId) ?? [])];

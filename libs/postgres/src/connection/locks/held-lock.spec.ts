@@ -32,8 +32,10 @@ describe('the connection of a lock', () => {
 
   it('is not asked for work that is done in a moment, whose failures stay what they are', async () => {
     const client = aConnection(() => Promise.reject(new Error('not asked')));
-    expect(await whileHeld(client, () => Promise.resolve('done'))).toBe('done');
-    await expect(whileHeld(client, () => Promise.reject(new Error('the brokers are away')))).rejects.toThrow('brokers');
+    expect(await whileHeld(client, () => Promise.resolve('done'), 20_000)).toBe('done');
+    await expect(whileHeld(client, () => Promise.reject(new Error('the brokers are away')), 20_000)).rejects.toThrow(
+      'brokers',
+    );
   });
 
   it('is lost if it does not answer: the work gets the signal, and has failed', async () => {
@@ -45,11 +47,15 @@ describe('the connection of a lock', () => {
 
   it('is lost if it says so, also for work that failed then', async () => {
     const client = aConnection(() => Promise.resolve());
-    const work = whileHeld(client, (lost) => {
-      client.emit('error', new Error('terminating connection'));
-      lost.throwIfAborted();
-      return Promise.reject(new Error('it went on'));
-    });
+    const work = whileHeld(
+      client,
+      (lost) => {
+        client.emit('error', new Error('terminating connection'));
+        lost.throwIfAborted();
+        return Promise.reject(new Error('it went on'));
+      },
+      20_000,
+    );
     await expect(work).rejects.toThrow('terminating connection');
   });
 });

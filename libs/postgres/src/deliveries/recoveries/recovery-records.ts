@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
+import { GaplessError, seqFromText, type EndpointId, type OrgId, type RecoveryId, type Seq } from '#libs/domain';
 import { OPERATOR, type AuditActor } from '../../access/audit-actor.js';
 import { appendAudit } from '../../access/audit-log.js';
 import { lockFor } from '../../connection/advisory-locks.js';
@@ -109,6 +109,7 @@ export class RecoveryRecords {
    * Stores a recovery that the worker begins, with its audit entry: nothing is sent again without one.
    * @param limit how many of the endpoint's recoveries may run at once
    * @returns `undefined` if as many are running already, or if it was stored before
+   * @throws GaplessError `not_found` if the endpoint was deleted meanwhile
    */
   async begin(
     id: RecoveryId,
@@ -120,6 +121,10 @@ export class RecoveryRecords {
     return this.store.forOrg(orgId, async (runner) => {
       // Until the commit, no other recovery of the endpoint is counted or added.
       await lockFor(runner, 'recoveries', endpointId);
+      const endpoints = (await runner.query(`select from endpoints where id = $1 and kind = 'webhook' for key share`, [
+        endpointId,
+      ])) as unknown[];
+      if (endpoints.length === 0) throw new GaplessError('not_found', 'There is no such endpoint.');
       const [row] = (await runner.query(
         `insert into recoveries
            (id, org_id, endpoint_id, kinds, since_seq, since, until, through_seq, created_at, worker, leased_until)

@@ -1,4 +1,20 @@
+import type { Client, QueryResultRow } from 'pg';
 import type { QueryRunner } from 'typeorm';
+
+/** The longest timer, milliseconds. 0 would be the limit of the connection. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/**
+ * Connections do without scans (ADR 26): by an index, a statement would read the rows of a day one by one, wherever they
+ * are. A server on Windows cannot notice that its client has ended.
+ */
+const BEGIN_SCAN = `
+  savepoint scan;
+  set local enable_seqscan = on; set local enable_bitmapscan = on; set local statement_timeout = 0;
+  do $$ begin
+    set local client_connection_check_interval = '2s';
+  exception when invalid_parameter_value then
+  end $$`;
 
 /** A condition on a range of rows, and its parameters. */
 export interface RowRange {
@@ -6,13 +22,43 @@ export interface RowRange {
   readonly parameters: readonly unknown[];
 }
 
+/** Shows how many days of a table are read. */
+export interface DayProgress {
+  begin(title: string, total: number): void;
+  advance(by: number): void;
+  end(): void;
+}
+
+export interface DayRangesUse {
+  /** Rows of earlier days are left out, epoch milliseconds. */
+  readonly sinceMs: number;
+  readonly progress?: DayProgress | undefined;
+}
+
 /**
- * Returns one range for each day, because a statement over a month may take longer than queries may. A table without
+ * Calls `act` with one range for each day, so that rows are compared one by one only where a day differs. A table without
  * days is one range.
  * @param runners the databases that hold the table
- * @param sinceMs rows of earlier days are left out
  */
-export async function dayRanges(
+export async function eachDay(
+  runners: readonly QueryRunner[],
+  table: { readonly name: string; readonly day?: string },
+  { sinceMs, progress }: DayRangesUse,
+  act: (range: RowRange) => Promise<void>,
+): Promise<void> {
+  const ranges = await dayRanges(runners, table, sinceMs);
+  progress?.begin(`comparing ${table.name}`, ranges.length);
+  try {
+    for (const range of ranges) {
+      await act(range);
+      progress?.advance(1);
+    }
+  } finally {
+    progress?.end();
+  }
+}
+
+async function dayRanges(
   runners: readonly QueryRunner[],
   { name, day }: { readonly name: string; readonly day?: string },
   sinceMs: number,
@@ -40,14 +86,20 @@ async function daysOf(runner: QueryRunner, table: string): Promise<readonly numb
 }
 
 /**
- * Runs a statement that reads whole days. Connections do without scans (ADR 26): by an index, it would read the rows one
- * by one, wherever they are.
+ * Runs a statement that reads a whole day, for as long as that takes: a day may have more than a terabyte. If the process
+ * ends, Postgres ends the statement, too.
  * @param runner in a transaction
  */
-export async function scanning<T>(runner: QueryRunner, act: () => Promise<T>): Promise<T> {
-  await runner.query('set local enable_seqscan = on; set local enable_bitmapscan = on');
-  const result = await act();
-  // Pages need the order of the index.
-  await runner.query('set local enable_seqscan = off; set local enable_bitmapscan = off');
-  return result;
+export async function scan<Row>(
+  runner: QueryRunner,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<readonly Row[]> {
+  const client = (await runner.connect()) as Client;
+  await runner.query(BEGIN_SCAN);
+  const asked = { text: sql, values: [...parameters], query_timeout: NO_LIMIT_MS };
+  const { rows } = await client.query<Row & QueryResultRow>(asked);
+  // The settings end with it: pages need the order of the index, and a limit.
+  await runner.query('rollback to savepoint scan; release savepoint scan');
+  return rows;
 }

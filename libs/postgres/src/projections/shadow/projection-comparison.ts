@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm';
-import { dayRanges, scanning, type RowRange } from '../days/day-ranges.js';
+import { eachDay, scan, type DayRangesUse, type RowRange } from '../days/day-ranges.js';
 import { PROJECTION_TABLES, type ProjectionName, type ProjectionTable } from '../projection-tables.js';
 
 /** The differences of a table between two sets of projections. */
@@ -24,18 +24,17 @@ interface KeyedRow {
 /**
  * Compares two sets of the projections' tables, row by row and column by column. It compares digests of days first, or of
  * tables without days, and rows only where those differ.
- * @param sinceMs rows of earlier days are left out
  */
 export async function compareProjections(
   left: QueryRunner,
   right: QueryRunner,
   projections: readonly ProjectionName[],
-  sinceMs: number,
+  use: DayRangesUse,
 ): Promise<readonly TableComparison[]> {
   const compared: TableComparison[] = [];
   for (const table of projections.flatMap((name) => PROJECTION_TABLES[name])) {
     if (table.seenAs === null) continue;
-    compared.push(await compareTable(left, right, table, sinceMs));
+    compared.push(await compareTable(left, right, table, use));
   }
   return compared;
 }
@@ -44,15 +43,15 @@ async function compareTable(
   left: QueryRunner,
   right: QueryRunner,
   table: ProjectionTable,
-  sinceMs: number,
+  use: DayRangesUse,
 ): Promise<TableComparison> {
   let [rows, differing] = [0, 0];
-  for (const where of await dayRanges([left, right], table, sinceMs)) {
+  await eachDay([left, right], table, use, async (where) => {
     const [one, other] = await Promise.all([digest(left, table, where), digest(right, table, where)]);
     rows += Number(other.rows);
-    if (one.rows === other.rows && one.digest === other.digest) continue;
+    if (one.rows === other.rows && one.digest === other.digest) return;
     differing += await countDiffering(left, right, table, where);
-  }
+  });
   return { table: table.name, rows, differing };
 }
 
@@ -66,14 +65,11 @@ async function digest(
   table: ProjectionTable,
   { sql, parameters }: RowRange,
 ): Promise<{ readonly rows: string; readonly digest: string }> {
-  const [row] = await scanning(
+  const [row] = await scan<{ rows: string; digest: string }>(
     runner,
-    () =>
-      runner.query(
-        `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
-         from ${seen(table)} t where ${sql}`,
-        [...parameters],
-      ) as Promise<{ rows: string; digest: string }[]>,
+    `select count(*) as rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text as digest
+     from ${seen(table)} t where ${sql}`,
+    parameters,
   );
   return row ?? { rows: '0', digest: '0' };
 }

@@ -1,4 +1,7 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { QueryRunner } from 'typeorm';
 import {
   systemClock,
   type Attempted,
@@ -15,6 +18,7 @@ import { anOrgId } from '../../../../../test/support/ids.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
 import { oneTo } from '../../../../../test/support/sequence.js';
 import { DayPartitions } from '../days/day-partitions.js';
+import { scan } from '../days/day-ranges.js';
 import { DeliveryProjection } from '../delivery-projection.js';
 import { EndpointRecords } from '../../endpoints/endpoint-records.js';
 import { FeedProjection, type FeedEvent } from '../feed-projection.js';
@@ -24,11 +28,12 @@ import type { Stretch } from '../projection-offsets.js';
 import type { ProjectionName } from '../projection-tables.js';
 import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
 import { isPostgresAway, LockLostError } from '../../connection/postgres-away.js';
-import type { Store } from '../../connection/store.js';
+import { Store } from '../../connection/store.js';
 import { aCipher, aTestStore } from '../../testing/a-test-store.js';
 import { clearBacklogs } from '../../testing/clear-backlogs.js';
 import { anEndpoint } from '../../testing/an-endpoint.js';
 import { loseLock } from '../../testing/lose-lock.js';
+import { onStatements } from '../../testing/on-statements.js';
 
 const TOPICS = { feed: 'log', deliveries: 'deliveries' };
 const CREATED_AT_MS = Math.floor(systemClock.now() / 1_000) * 1_000;
@@ -41,9 +46,18 @@ beforeAll(async () => {
   ({ store, url, drop } = await aTestStore());
 });
 
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 afterAll(async () => {
   await drop();
 });
+
+function aHurriedStore(queryTimeoutMs: number): Store {
+  const logger = createLogger('silent', 'test');
+  return new Store({ databaseUrl: url, applicationName: 'test', logger, migratesWhenOpened: false, queryTimeoutMs });
+}
 
 function withShadow<T>(
   act: (shadow: ProjectionShadow) => Promise<T>,
@@ -178,6 +192,38 @@ describe('a shadow of the projections', () => {
       });
       await expect(taken).rejects.toThrow('it dies');
       expect(await found()).toEqual({ goesOn: false, events: [], next: undefined });
+    });
+  });
+
+  it('keeps what the log no longer has, and goes on copying where it was interrupted', async () => {
+    const [orgId, foreign] = [anOrgId(), anOrgId()];
+    await project(store, orgId, 13, 12);
+    await project(store, foreign, 2, 13);
+    const stored = (from: Store) => from.query<Row>('select * from events where org_id = $1 order by seq', [orgId]);
+    type Row = Readonly<Record<string, unknown>>;
+    const copied: (readonly unknown[])[] = [];
+    const copy = (shadow: ProjectionShadow, most: number) => {
+      const query = shadow.store.query.bind(shadow.store);
+      jest.spyOn(shadow.store, 'query').mockImplementation(((sql: string, parameters: unknown[] = []) => {
+        if (!sql.includes('insert into gapless_shadow.events')) return query(sql, parameters);
+        if (copied.length === most) return Promise.reject(new Error('connection lost'));
+        copied.push(parameters);
+        return query(sql, parameters);
+      }) as never);
+      return shadow.keepOlder({ isOwn: (id) => id === orgId, sinceMs: 0 }, nothing, 4);
+    };
+    const interrupted = withShadow(async (shadow) => {
+      const fold = new FeedProjection(shadow.store);
+      await fold.apply(stretchOf('feed', 12, 10, 13), eventsOf(orgId, [11, 12, 13], 10));
+      await copy(shadow, 1);
+    });
+    await expect(interrupted).rejects.toThrow('connection lost');
+    await withShadow(async (shadow) => {
+      expect((await stored(shadow.store)).map(({ seq }) => seq)).toEqual(oneTo(7).map((nth) => String(nth + 6)));
+      copied.length = 0;
+      expect(await copy(shadow, 9)).toBe(6);
+      expect(copied).toHaveLength(2);
+      expect(await stored(shadow.store)).toEqual(await stored(store));
     });
   });
 
@@ -408,7 +454,7 @@ describe('the comparison of projections', () => {
       await project(shadow.store, orgId, 30, 9);
       const eventsDiffering = async (sinceMs: number) => {
         const compared = await store.snapshot((served) =>
-          shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['feed'], sinceMs)),
+          shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['feed'], { sinceMs })),
         );
         return compared.find(({ table }) => table === 'events')?.differing;
       };
@@ -439,15 +485,12 @@ describe('the comparison of projections', () => {
       await shadow.store.query('delete from events where seq = 2');
       const asked: (readonly number[])[] = [];
       const compared = await store.snapshot((served) =>
-        shadow.store.snapshot((rebuilt) => {
-          const query = served.query.bind(served);
-          const spy = jest.spyOn(served, 'query').mockImplementation(((sql: string, parameters: number[] = []) => {
-            if (sql.includes('from events t')) asked.push(parameters);
-            return query(sql, parameters);
-          }) as never);
-          return compareProjections(served, rebuilt, ['feed'], CREATED_AT_MS - 2 * DAY_MS).finally(() => {
-            spy.mockRestore();
+        shadow.store.snapshot(async (rebuilt) => {
+          await onStatements(served, (_, sql, parameters) => {
+            if (sql.includes('from events t')) asked.push(parameters as number[]);
+            return nothing();
           });
+          return compareProjections(served, rebuilt, ['feed'], { sinceMs: CREATED_AT_MS - 2 * DAY_MS });
         }),
       );
       expect(compared.find(({ table }) => table === 'events')).toEqual({ table: 'events', rows: 2, differing: 1 });
@@ -462,25 +505,75 @@ describe('the comparison of projections', () => {
     await withShadow(async (shadow) => {
       const plans: { readonly isDigest: boolean; readonly text: string }[] = [];
       await store.snapshot((served) =>
-        shadow.store.snapshot((rebuilt) => {
-          const query = served.query.bind(served);
-          const spy = jest.spyOn(served, 'query').mockImplementation((async (sql: string, parameters?: unknown[]) => {
-            if (sql.includes('from events t')) {
-              const text = JSON.stringify(await query(`explain ${sql}`, parameters));
-              // The range before the first day has no table.
-              if (/events_\d/.test(text)) plans.push({ isDigest: sql.includes('as digest'), text });
-            }
-            return (await query(sql, parameters)) as unknown;
-          }) as never);
-          return compareProjections(served, rebuilt, ['feed'], 0).finally(() => {
-            spy.mockRestore();
+        shadow.store.snapshot(async (rebuilt) => {
+          await onStatements(served, async (query, sql, parameters) => {
+            if (!sql.includes('from events t')) return;
+            const { rows } = await query(`explain ${sql}`, parameters);
+            const text = JSON.stringify(rows);
+            // The range before the first day has no table.
+            if (/events_\d/.test(text)) plans.push({ isDigest: sql.includes('as digest'), text });
           });
+          return compareProjections(served, rebuilt, ['feed'], { sinceMs: 0 });
         }),
       );
       expect(new Set(plans.map(({ isDigest }) => isDigest))).toEqual(new Set([true, false]));
       for (const { isDigest, text } of plans) {
         expect([isDigest, text.includes('Seq Scan')]).toEqual([isDigest, isDigest]);
       }
+    });
+  });
+
+  it('reads a day for as long as that takes', async () => {
+    const LIMIT_MS = 2_000;
+    const [left, right] = [aHurriedStore(LIMIT_MS), aHurriedStore(LIMIT_MS)];
+    await project(store, anOrgId(), 3, 18);
+    try {
+      await Promise.all([left.openNow(), right.openNow()]);
+      const { comparing } = await store.transaction(async (runner) => {
+        // Each statement that reads a day waits for it.
+        await runner.query('lock table events');
+        const compared = left.snapshot((one) =>
+          right.snapshot((other) => compareProjections(one, other, ['feed'], { sinceMs: 0 })),
+        );
+        compared.catch(() => undefined);
+        // Postgres lets other statements of these stores run for 2 s more than the limit.
+        await Promise.race([compared, delay(LIMIT_MS + 2_500)]);
+        return { comparing: compared };
+      });
+      expect((await comparing).find(({ table }) => table === 'events')).toMatchObject({ differing: 0 });
+    } finally {
+      await Promise.all([left.close(), right.close()]);
+    }
+  });
+
+  it('goes on with the limits of other statements after a day, and with the same indexes', async () => {
+    const settings = (runner: QueryRunner): Promise<unknown> =>
+      runner.query(
+        `select name, setting from pg_settings
+         where name = any('{statement_timeout,enable_seqscan,enable_bitmapscan,client_connection_check_interval}')`,
+      );
+    await store.snapshot(async (runner) => {
+      const before = await settings(runner);
+      expect(await scan(runner, `select current_setting('statement_timeout') as limit`, [])).toEqual([{ limit: '0' }]);
+      expect(await settings(runner)).toEqual(before);
+    });
+  });
+
+  it('is ended by Postgres once its process has ended', async () => {
+    const isRunning = () => store.query(`select from pg_stat_activity where query = 'select pg_sleep(600)'`);
+    let client: { readonly connection: { readonly stream: Socket } } | undefined;
+    const scanning = store.snapshot(async (runner) => {
+      client = (await runner.connect()) as typeof client;
+      await scan(runner, 'select pg_sleep(600)', []);
+    });
+    scanning.catch(() => undefined);
+    await eventually(async () => {
+      expect(await isRunning()).toHaveLength(1);
+    });
+    client!.connection.stream.destroy();
+    await expect(scanning).rejects.toThrow('Connection terminated');
+    await eventually(async () => {
+      expect(await isRunning()).toEqual([]);
     });
   });
 
@@ -498,7 +591,7 @@ describe('the comparison of projections', () => {
       await insert(shadow.store, 1);
       const differing = async () => {
         const compared = await store.snapshot((served) =>
-          shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['deliveries'], 0)),
+          shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['deliveries'], { sinceMs: 0 })),
         );
         return compared.find(({ table }) => table === 'endpoint_health')?.differing;
       };

@@ -28,8 +28,10 @@ const LOCK_PAUSE_MS = 200;
 const PROJECTORS_TIMEOUT = '10s';
 /** If the command freezes for longer than this during the exchange, the projectors go on, and nothing is replaced. */
 const FROZEN_AFTER = '60s';
-/** The organizations whose older events one statement copies. */
+/** The organizations that one statement looks at for older events. */
 const ORGS_AT_ONCE = 500;
+/** The events that one statement copies. They may have 2.5 GB. */
+const EVENTS_AT_ONCE = 10_000;
 
 /** The tables were in use all the time. Nothing was replaced. */
 export class TablesInUseError extends Error {
@@ -142,6 +144,7 @@ export class ProjectionShadow {
 
   /**
    * Copies the served events that the log no longer has: those before the first one of their organization in the shadow.
+   * It copies the newest ones first. So after an interruption, those that are missing are again the ones before the first.
    * Readers and projectors go on meanwhile.
    * @param use.isOwn whether the database has the feed of the organization
    * @param use.sinceMs events that were appended earlier are left out, epoch milliseconds
@@ -151,6 +154,7 @@ export class ProjectionShadow {
   async keepOlder(
     { isOwn, sinceMs }: { readonly isOwn: (orgId: OrgId) => boolean; readonly sinceMs: number },
     catchUp: (positions: ProjectionPositions) => Promise<void>,
+    eventsAtOnce = EVENTS_AT_ONCE,
   ): Promise<number> {
     // The positions are read after the heads. So the shadow has all events up to the heads that the log still has.
     await this.store.query(`drop table if exists ${SHADOW}.rebuild_heads`);
@@ -160,31 +164,33 @@ export class ProjectionShadow {
     await this.served.transaction((runner) => this.#makeServedDays(runner));
     let kept = 0;
     for (let after: OrgId | null = null; ;) {
-      const orgs: readonly { readonly org_id: OrgId }[] = await this.store.query<{ org_id: OrgId }>(
-        `select org_id from ${SHADOW}.rebuild_heads where $1::uuid is null or org_id > $1 order by 1 limit ${ORGS_AT_ONCE}`,
-        [after],
-      );
-      kept += await this.#copyOlder(orgs.map(({ org_id }) => org_id).filter(isOwn), sinceMs);
+      const orgs: readonly OlderEvents[] = await this.store.query<OlderEvents>(OLDER_EVENTS, [after, sinceMs]);
+      for (const org of orgs)
+        if (org.exist && isOwn(org.org_id)) kept += await this.#copyOlder(org, sinceMs, eventsAtOnce);
       after = orgs.at(-1)?.org_id ?? null;
       if (after === null) return kept;
     }
   }
 
-  async #copyOlder(orgIds: readonly OrgId[], sinceMs: number): Promise<number> {
-    // The shadow's connection: there, the trigger notes the days in the shadow.
-    const [row] = await this.store.query<{ kept: number }>(
-      `with kept as (
-         insert into ${SHADOW}.events
-         select old.* from ${SHADOW}.rebuild_heads head
-         cross join lateral (select min(seq) as seq from ${SHADOW}.events e where e.org_id = head.org_id) rebuilt
-         join public.events old on old.org_id = head.org_id and old.seq < coalesce(rebuilt.seq, head.last_seq + 1)
-         where head.org_id = any($1::uuid[]) and old.appended_at >= to_timestamp($2::bigint / 1000.0)
-         returning 1
-       )
-       select count(*)::int as kept from kept`,
-      [orgIds, sinceMs],
-    );
-    return row?.kept ?? 0;
+  async #copyOlder({ org_id: orgId, until }: OlderEvents, sinceMs: number, atOnce: number): Promise<number> {
+    let kept = 0;
+    for (let before: string | null = until; before !== null;) {
+      // The shadow's connection: there, the trigger notes the days in the shadow.
+      const [copied]: { kept: number; first: string | null }[] = await this.store.query(
+        `with kept as (
+           insert into ${SHADOW}.events
+           select * from public.events
+           where org_id = $1 and seq < $2 and appended_at >= to_timestamp($3::bigint / 1000.0)
+           order by seq desc limit $4
+           returning seq
+         )
+         select count(*)::int as kept, min(seq) as first from kept`,
+        [orgId, before, sinceMs, atOnce],
+      );
+      kept += copied?.kept ?? 0;
+      before = copied?.kept === atOnce ? copied.first : null;
+    }
+    return kept;
   }
 
   /**
@@ -241,6 +247,26 @@ export class ProjectionShadow {
     await new DayPartitions(this.store).ensure(rows.map(({ day }) => Date.parse(`${day}T00:00:00Z`)));
   }
 }
+
+/** The events of an org that are older than those in the shadow. */
+interface OlderEvents {
+  readonly org_id: OrgId;
+  /** The seq that they are before. */
+  readonly until: string;
+  readonly exist: boolean;
+}
+
+/** Returns `OlderEvents` of the next orgs. Parameters: the last org before them; the oldest time, in epoch milliseconds. */
+const OLDER_EVENTS = `
+  select org_id, until, exists (
+    select from public.events e
+    where e.org_id = head.org_id and e.seq < until and e.appended_at >= to_timestamp($2::bigint / 1000.0)
+  ) as exist
+  from ${SHADOW}.rebuild_heads head
+  cross join lateral (
+    select coalesce(min(e.seq), head.last_seq + 1) as until from ${SHADOW}.events e where e.org_id = head.org_id
+  ) rebuilt
+  where $1::uuid is null or org_id > $1 order by 1 limit ${ORGS_AT_ONCE}`;
 
 /** Returns the names of the migrations of the served tables. */
 async function schemaOf(runner: Pick<QueryRunner, 'query'>): Promise<string> {

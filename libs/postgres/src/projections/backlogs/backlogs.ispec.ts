@@ -12,24 +12,24 @@ import {
   type OrgId,
   type Seq,
 } from '#libs/domain';
-import { anOrgId } from '../../../../test/support/ids.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
 import { Backlogs } from './backlogs.js';
-import { DashboardFigures } from '../figures/dashboard-figures.js';
-import { DayPartitions } from './days/day-partitions.js';
-import { DeliveryLogAudit } from '../deliveries/delivery-log-audit.js';
-import { DeliveryLog, type DeliveryPlace } from '../deliveries/delivery-log.js';
-import { DeliveryProjection } from './delivery-projection.js';
-import { EndpointDirectory } from '../endpoints/endpoint-directory.js';
-import { EndpointHealthReader } from '../endpoints/endpoint-health-reader.js';
-import { EndpointRecords } from '../endpoints/endpoint-records.js';
-import { OverdueDeliveries } from '../deliveries/overdue-deliveries.js';
+import { DashboardFigures } from '../../figures/dashboard-figures.js';
+import { DayPartitions } from '../days/day-partitions.js';
+import { DeliveryLogAudit } from '../../deliveries/delivery-log-audit.js';
+import { DeliveryLog, type DeliveryPlace } from '../../deliveries/delivery-log.js';
+import { DeliveryProjection } from '../delivery-projection.js';
+import { EndpointDirectory } from '../../endpoints/endpoint-directory.js';
+import { EndpointHealthReader } from '../../endpoints/endpoint-health-reader.js';
+import { EndpointRecords } from '../../endpoints/endpoint-records.js';
+import { OverdueDeliveries } from '../../deliveries/overdue-deliveries.js';
 import { CelFilters } from '#libs/event-filter';
-import { RecoverySource } from '../deliveries/recoveries/recovery-source.js';
-import type { SecretCipher } from '../access/secret-cipher.js';
-import type { Store } from '../connection/store.js';
-import { aCipher, aTestStore } from '../testing/a-test-store.js';
-import { clearBacklogs } from '../testing/clear-backlogs.js';
-import { anEndpoint } from '../testing/an-endpoint.js';
+import { RecoverySource } from '../../deliveries/recoveries/recovery-source.js';
+import type { SecretCipher } from '../../access/secret-cipher.js';
+import type { Store } from '../../connection/store.js';
+import { aCipher, aTestStore } from '../../testing/a-test-store.js';
+import { clearBacklogs } from '../../testing/clear-backlogs.js';
+import { anEndpoint } from '../../testing/an-endpoint.js';
 
 const CREATED_AT_MS = Date.UTC(2026, 5, 1, 12);
 const DAY_MS = 86_400_000;
@@ -172,7 +172,7 @@ async function lookUp(nth: number, run: number, attempt: number) {
 }
 
 async function overdueEndpoints(before: Date) {
-  return (await new OverdueDeliveries(store).endpoints(before, null, 1_000)).endpoints;
+  return (await new OverdueDeliveries(store).endpoints(before, null, 1_000)).endpoints.map(({ id }) => id);
 }
 
 /** The outcome of `verify`: rows that are not as the plainest fold of the facts makes them. */

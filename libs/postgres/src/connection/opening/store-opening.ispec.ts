@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/infrastructure/database.js';
-import { aSharingPooler } from '../../../../test/support/sharing-pooler.js';
-import { anOrgId } from '../../../../test/support/ids.js';
-import { eventually } from '../../../../test/support/infrastructure/eventually.js';
-import { aStore } from '../../../../test/support/store.js';
-import { MIGRATIONS } from '../migrations/index.js';
-import { isPostgresAway, StoreNotOpenError } from './postgres-away.js';
-import { PostgresProbe } from './postgres-probe.js';
-import type { Store } from './store.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/infrastructure/database.js';
+import { aSharingPooler } from '../../../../../test/support/sharing-pooler.js';
+import { anOrgId } from '../../../../../test/support/ids.js';
+import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { aStore } from '../../../../../test/support/store.js';
+import { MIGRATIONS } from '../../migrations/index.js';
+import { ADVISORY_LOCKS } from '../advisory-locks.js';
+import { isPostgresAway, StoreNotOpenError } from '../postgres-away.js';
+import { PostgresProbe } from '../postgres-probe.js';
+import type { Store } from '../store.js';
 
 let database: TestDatabase;
 let closing: (() => Promise<unknown>)[];
@@ -30,6 +32,13 @@ function aStoreToClose(url = database.url): Store {
   const store = aStore(url);
   closing.push(() => store.close());
   return store;
+}
+
+async function aClient(): Promise<Client> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  closing.push(() => client.end());
+  return client;
 }
 
 async function migrated(store: Store): Promise<readonly string[]> {
@@ -74,10 +83,8 @@ describe('a store that opens', () => {
     let name: string;
 
     beforeEach(async () => {
-      admin = new Client({ connectionString: database.url });
-      await admin.connect();
+      admin = await aClient();
       name = new URL(database.url).pathname.slice(1);
-      closing.push(() => admin.end());
     });
 
     it('is refused if its encoding lacks characters of events', async () => {
@@ -162,9 +169,7 @@ describe('a store that opens', () => {
   });
 
   it('waits for a session that is in the way of a migration', async () => {
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    closing.push(() => other.end());
+    const other = await aClient();
     // The first migration makes a table of that name, and so has to wait for the end of this transaction.
     await other.query('begin; create table projection_offsets (none int)');
     const reasons: string[] = [];
@@ -177,6 +182,38 @@ describe('a store that opens', () => {
     await other.query('rollback');
     await opening;
     expect(await migrated(store)).toEqual(MIGRATIONS.map((migration) => new migration().name));
+  });
+
+  it('keeps the lock of its migrations while they wait, on a server that ends idle connections', async () => {
+    const IDLE_MS = 300;
+    const name = new URL(database.url).pathname.slice(1);
+    const other = await aClient();
+    await other.query(`alter database ${name} set idle_session_timeout = ${IDLE_MS}`);
+    await other.query('begin; create table projection_offsets (none int)');
+    const migrating = aStoreToClose().migrate();
+    migrating.catch(() => undefined);
+    const observer = await aClient();
+    await observer.query('set idle_session_timeout = 0');
+    await eventually(async () => {
+      const waits = `select from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'`;
+      expect((await observer.query(waits, [name])).rows).toHaveLength(1);
+    });
+    await delay(3 * IDLE_MS);
+    await other.query('rollback');
+    expect(await migrating).toHaveLength(MIGRATIONS.length);
+  });
+
+  it('waits for the migrations of another process, says so, and ends with the signal', async () => {
+    await (await aClient()).query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migration]);
+    const reasons: string[] = [];
+    const stopping = new AbortController();
+    const opening = aStoreToClose().open((reason) => reasons.push(reason), stopping.signal);
+    opening.catch(() => undefined);
+    await eventually(() => {
+      expect(reasons[0]).toMatch(/^another process is migrating the schema of /);
+    });
+    stopping.abort();
+    await expect(opening).rejects.toThrow();
   });
 
   it('ends at once when it is refused for good, and says why', async () => {

@@ -1,6 +1,6 @@
 import type { EndpointId } from '#libs/domain';
-import { ADVISORY_LOCKS } from '../connection/advisory-locks.js';
-import type { Store } from '../connection/store.js';
+import { ADVISORY_LOCKS } from '../../connection/advisory-locks.js';
+import type { Store } from '../../connection/store.js';
 
 /** The most rows that one statement changes. It holds their locks for well under a second. */
 const CHUNK_ROWS = 2_000;

@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import type { Kafka } from 'kafkajs';
 import { createLogger, HealthBoard } from '#libs/runtime';
-import { BatchConsumer } from './batch-consumer.js';
-import { KafkaConnection } from '../connection/kafka-connection.js';
-import { PASSING_KAFKA_ERRORS } from '../testing/passing-kafka-errors.js';
+import { BatchConsumer } from '../batch-consumer.js';
+import { KafkaConnection } from '../../connection/kafka-connection.js';
+import { PASSING_KAFKA_ERRORS } from '../../testing/passing-kafka-errors.js';
 
 const STEPS = ['connect', 'subscribe', 'run', 'join'] as const;
 type Step = (typeof STEPS)[number];
@@ -16,7 +16,7 @@ function kafkaThatFails(failing: Step, error: Error, times: number): Kafka {
     const emitter = new EventEmitter();
     const answer = (step: Step) => (step === failing && left-- > 0 ? Promise.reject(error) : Promise.resolve());
     return {
-      events: { HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join', REBALANCING: 'rebalancing', CRASH: 'crash' },
+      events: { HEARTBEAT: 'heartbeat', GROUP_JOIN: 'join', CRASH: 'crash' },
       on: (event: string, listener: (fact: unknown) => void) => emitter.on(event, listener),
       connect: () => answer('connect'),
       subscribe: () => answer('subscribe'),
