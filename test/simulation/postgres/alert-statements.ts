@@ -30,6 +30,13 @@ function unpublished(tables: Tables, partition: unknown): readonly AlertRow[] {
     .filter(({ published_at_ms, log_partition }) => published_at_ms === null && log_partition === partition);
 }
 
+/** Whether one is the first alert of the wait that the other one escalates, and its event may not be in the log. */
+function isFirstOf(one: AlertRow, other: AlertRow): boolean {
+  const isSameWait =
+    one.org_id === other.org_id && one.conversation_id === other.conversation_id && one.entry_id === other.entry_id;
+  return isSameWait && one.stage === 1 && !one.is_logged;
+}
+
 /** Keeps so many rows of each partition, and says how many there are. */
 function within(limit: number, rows: readonly WaitingRow[]): readonly (WaitingRow & { readonly found: number })[] {
   const kept = new Map<number, WaitingRow[]>();
@@ -238,19 +245,20 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
   {
     name: 'unpublished',
     domain: 'alerts',
-    sign: /from alerts where published_at is null and log_partition = \$1\s+order by is_logged, raised_at/,
+    sign: /from alerts where published_at is null and log_partition = \$1\s+order by is_logged, stage, raised_at/,
     act: (tables, _statement, [partition, limit, topic]) =>
       unpublished(tables, partition)
         .toSorted(
           (one, other) =>
             Number(one.is_logged) - Number(other.is_logged) ||
-            one.raised_at_ms - other.raised_at_ms ||
-            one.stage - other.stage,
+            one.stage - other.stage ||
+            one.raised_at_ms - other.raised_at_ms,
         )
         .slice(0, Number(limit))
         .map((row, _nth, found) => ({
           ...row,
           is_late: row.cleared && !row.is_logged,
+          awaits_first: row.stage === 2 && unpublished(tables, partition).some((other) => isFirstOf(other, row)),
           found: found.length,
           raised_at: new Date(row.raised_at_ms),
           data_json: row.data,

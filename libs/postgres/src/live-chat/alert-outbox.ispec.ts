@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { aTestStore } from '../testing/a-test-store.js';
-import { AlertOutbox } from './alert-outbox.js';
+import { AlertOutbox, type UnpublishedAlert } from './alert-outbox.js';
 
 const BEFORE = new Date('2026-06-01T12:00:00Z');
 
@@ -35,4 +35,57 @@ it('deletes old alerts, also if nobody sends their mails, but none that is not p
   expect([await outbox.prune(BEFORE, 1), await outbox.prune(BEFORE, 10)]).toEqual([1, 1]);
   const left = await store.query<{ event_id: string }>('select event_id from alerts order by event_id');
   expect(left.map((alert) => alert.event_id)).toEqual(['recent', 'unpublished']);
+});
+
+describe('the alerts of a wait', () => {
+  const orgId = anOrgId();
+  const publish = (limit: number, act: (alerts: readonly UnpublishedAlert[]) => Promise<void>) =>
+    new AlertOutbox(store).publish(1, { limit, nowMs: BEFORE.getTime(), logTopic: 'log' }, act);
+
+  beforeEach(async () => {
+    await store.query('delete from alerts where org_id = $1', [orgId]);
+    // The clock of the process that raised the second alert was behind.
+    await store.query(
+      `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+         mail_state)
+       select $1, 'evt_' || stage, 'cnv_1', 'evt_0', stage, 1, $2::timestamptz - stage * interval '1 second', '{}', true, 'none'
+       from unnest('{1,2}'::int[]) as alert(stage)`,
+      [orgId, BEFORE],
+    );
+  });
+
+  /** @returns the stages that were published, and whether more may wait */
+  async function published(limit: number): Promise<readonly [stages: readonly number[], hasMore: boolean]> {
+    const stages: number[] = [];
+    const { hasMore } = await publish(limit, (alerts) => {
+      stages.push(...alerts.map(({ stage }) => stage));
+      return Promise.resolve();
+    });
+    return [stages, hasMore];
+  }
+
+  it('are published in order, also if the process that publishes the first one fails', async () => {
+    const publishing = publish(1, async () => {
+      expect(await published(1)).toEqual([[], false]);
+      throw new Error('no leader');
+    });
+    await expect(publishing).rejects.toThrow('no leader');
+    expect(await published(2)).toEqual([[1, 2], true]);
+  });
+
+  it('are published one after the other', async () => {
+    expect(await published(1)).toEqual([[1], true]);
+    expect(await published(1)).toEqual([[2], true]);
+    expect(await published(1)).toEqual([[], false]);
+  });
+
+  it.each(['is in the log', 'is missing'])('do not wait for a first one that %s', async (state) => {
+    await store.query(
+      state === 'is missing'
+        ? 'delete from alerts where org_id = $1 and stage = 1'
+        : 'update alerts set is_logged = true where org_id = $1 and stage = 1',
+      [orgId],
+    );
+    expect(await published(1)).toEqual([[2], true]);
+  });
 });

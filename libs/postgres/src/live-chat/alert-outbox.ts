@@ -24,6 +24,7 @@ interface Row {
   readonly org_id: OrgId;
   readonly event_id: EventId;
   readonly conversation_id: ConversationId;
+  readonly entry_id: EventId;
   readonly stage: 1 | 2;
   readonly widget_id: WidgetId | null;
   readonly raised_at: Date;
@@ -32,6 +33,8 @@ interface Row {
   readonly is_logged: boolean;
   /** Whether its chat no longer waits, and the log lacks the event. */
   readonly is_late: boolean;
+  /** Whether it is a second alert, and the first one of the same wait was not published by the start of the query. */
+  readonly awaits_first: boolean;
   readonly folded_to: string | null;
   /** How many were found, also those that were left out for their size. */
   readonly found: number;
@@ -69,9 +72,10 @@ export class AlertOutbox {
 
   /**
    * Calls `publish` with waiting alerts of a partition of the log, and marks them as published. Those whose events
-   * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Otherwise
-   * they have the order in which they were raised. No other process can publish them meanwhile. If this process dies,
-   * the next one finds them unchanged. If they are large, it takes fewer than the limit, but at least one.
+   * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Then first alerts
+   * come before second ones, and otherwise they have the order in which they were raised. No other process can publish
+   * them meanwhile. If this process dies, the next one finds them unchanged. If they are large, it takes fewer than the
+   * limit, but at least one. A second alert waits while another process publishes the first one of the same wait.
    *
    * An alert whose chat has left the queue before the log had the event is only marked: its event would follow the one
    * that clears it, and nothing would clear it again.
@@ -83,9 +87,14 @@ export class AlertOutbox {
   ): Promise<PublishedAlerts> {
     return this.store.transaction(async (runner) => {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
-      const rows = (await runner.query(
-        `select org_id, event_id, conversation_id, stage, widget_id, raised_at, data::text as data_json,
-           tells_staff, is_logged, cleared_at is not null and not is_logged as is_late, found::int as found, (
+      const locked = (await runner.query(
+        `select org_id, event_id, conversation_id, entry_id, stage, widget_id, raised_at, data::text as data_json,
+           tells_staff, is_logged, cleared_at is not null and not is_logged as is_late, found::int as found,
+           stage = 2 and exists (
+             select from alerts a
+             where a.org_id = weighed.org_id and a.conversation_id = weighed.conversation_id
+               and a.entry_id = weighed.entry_id and a.stage = 1 and a.published_at is null and not a.is_logged
+           ) as awaits_first, (
              select next_offset from projection_offsets o
              where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
            ) as folded_to
@@ -94,14 +103,15 @@ export class AlertOutbox {
              count(*) over () as found
            from (
              select * from alerts where published_at is null and log_partition = $1
-             order by is_logged, raised_at, org_id, conversation_id, stage limit $2 for update skip locked
+             order by is_logged, stage, raised_at, org_id, conversation_id limit $2 for update skip locked
            ) waiting
-           window place as (order by is_logged, raised_at, org_id, conversation_id, stage rows unbounded preceding)
+           window place as (order by is_logged, stage, raised_at, org_id, conversation_id rows unbounded preceding)
          ) weighed
          where nth = 1 or weight <= $4
          order by nth`,
         [partition, options.limit, options.logTopic, PUBLISHED_BYTES],
       )) as Row[];
+      const rows = inTurn(locked);
       if (rows.length === 0) return { count: 0, withheld: [], hasMore: false };
       const due = rows.filter((row) => !row.is_late);
       await publish(due.map(unpublishedAlertOf));
@@ -113,11 +123,11 @@ export class AlertOutbox {
          select 1`,
         [rows.map((row) => row.org_id), rows.map((row) => row.event_id), options.nowMs],
       );
-      const found = rows[0]?.found ?? 0;
+      const found = locked[0]?.found ?? 0;
       return {
         count: due.length,
         withheld: rows.filter((row) => row.is_late).map(unpublishedAlertOf),
-        hasMore: found >= options.limit || found > rows.length,
+        hasMore: found >= options.limit || found > locked.length,
       };
     });
   }
@@ -139,6 +149,13 @@ export class AlertOutbox {
     );
     return outcome?.pruned ?? 0;
   }
+}
+
+/** Leaves out the second alerts whose first ones another process is publishing: it may fail, or take longer. */
+function inTurn(rows: readonly Row[]): readonly Row[] {
+  const waitOf = (row: Row) => `${row.org_id}/${row.conversation_id}/${row.entry_id}`;
+  const firsts = new Set(rows.filter((row) => row.stage === 1).map(waitOf));
+  return rows.filter((row) => !row.awaits_first || firsts.has(waitOf(row)));
 }
 
 function unpublishedAlertOf(row: Row): UnpublishedAlert {
