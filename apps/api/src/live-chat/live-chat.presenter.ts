@@ -57,8 +57,9 @@ const ALERT = {
   cleared_by: [
     {
       type: ['string', 'null'],
-      enum: ['picked_up', 'abandoned', 'completed', 'handed_off', null],
-      description: 'What ended the wait. handed_off: the conversation entered the queue again.',
+      enum: ['picked_up', 'abandoned', 'completed', 'handed_off', 'expired', null],
+      description:
+        'What ended the wait. handed_off: the conversation entered the queue again. expired: it waited for as long as events are kept.',
     },
     ({ clearedBy }) => clearedBy,
   ],

@@ -11,6 +11,7 @@ const CLEARED: Readonly<Record<NonNullable<RaisedAlert['cleared_by']>, string>> 
   abandoned: 'visitor left',
   completed: 'completed',
   handed_off: 'queued again',
+  expired: 'waited too long',
 };
 
 /** Alerts, and how each was cleared. */

@@ -2987,10 +2987,10 @@ export interface components {
              */
             cleared_at: string | null;
             /**
-             * @description What ended the wait. handed_off: the conversation entered the queue again.
+             * @description What ended the wait. handed_off: the conversation entered the queue again. expired: it waited for as long as events are kept.
              * @enum {string|null}
              */
-            cleared_by: "picked_up" | "abandoned" | "completed" | "handed_off" | null;
+            cleared_by: "picked_up" | "abandoned" | "completed" | "handed_off" | "expired" | null;
         };
         FoundConversation: {
             /** @description The chat in the queue. null if it does not wait. */

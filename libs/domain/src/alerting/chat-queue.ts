@@ -20,10 +20,13 @@ export interface WaitingConversation {
   readonly seq: Seq;
 }
 
-/** How a stay in the queue ended. `handed_off`: the conversation entered the queue again. */
+/**
+ * How a stay in the queue ended. `handed_off`: the conversation entered the queue again. `expired`: it waited for as long
+ * as events are kept.
+ */
 export interface EndedEntry {
   readonly entry: EventId;
-  readonly how: Departure | 'handed_off';
+  readonly how: Departure | 'handed_off' | 'expired';
   readonly atMs: number;
 }
 

@@ -69,6 +69,29 @@ describe('chats that wait for longer than the retention', () => {
     expect(await queueOf(orgId)).toEqual([[], 0]);
   });
 
+  it('have their alerts cleared, as expired', async () => {
+    const orgId = await aQueue([40, 29]);
+    await store.query(
+      `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+         cleared_at, cleared_by, mail_state)
+       select $1, id, 'cnv_' || days, entry, stage, 0, $2, '{}', true, at, by, 'none'
+       from (values
+         ('of an earlier wait', 40, 'evt_0', 2, $2::timestamptz, 'handed_off'),
+         ('first', 40, 'evt_40', 1, null, null), ('second', 40, 'evt_40', 2, null, null), ('young', 29, 'evt_29', 1, null, null)
+       ) as alert(id, days, entry, stage, at, by)`,
+      [orgId, BEFORE],
+    );
+    const cleared = async () =>
+      store.query('select event_id, cleared_at, cleared_by from alerts where org_id = $1 order by event_id', [orgId]);
+    await projection.prune(BEFORE, NOW, 2);
+    expect(await cleared()).toEqual([
+      { event_id: 'first', cleared_at: NOW, cleared_by: 'expired' },
+      { event_id: 'of an earlier wait', cleared_at: BEFORE, cleared_by: 'handed_off' },
+      { event_id: 'second', cleared_at: NOW, cleared_by: 'expired' },
+      { event_id: 'young', cleared_at: null, cleared_by: null },
+    ]);
+  });
+
   it('are counted once when the fold removes them at the same time, and stay when they enter the queue again', async () => {
     const orgId = await aQueue([40, 35, 33]);
     const pruned = await store.transaction(async (runner) => {

@@ -184,10 +184,14 @@ const PRUNE = `
     delete from waiting_conversations w using old, queues q
     where w.org_id = old.org_id and w.conversation_id = old.conversation_id and w.org_id = q.org_id
       and w.waiting_since < $1 and (w.due_at is null or w.due_at > $2)
-    returning w.org_id
+    returning w.org_id, w.conversation_id, w.entry_id
   ), counted as (
     update chat_queues q set waiting = q.waiting - chats
     from (select org_id, count(*)::int as chats from gone group by org_id) left_by where q.org_id = left_by.org_id
+  ), cleared as (
+    update alerts a set cleared_at = $2, cleared_by = 'expired' from gone
+    where a.org_id = gone.org_id and a.conversation_id = gone.conversation_id and a.entry_id = gone.entry_id
+      and a.cleared_at is null
   )
   select count(*)::int as pruned from gone`;
 
@@ -225,8 +229,8 @@ export class ChatQueueProjection {
   }
 
   /**
-   * Removes chats that began to wait before that time: the event that ends their wait never came. A chat stays while
-   * its alert is due at `now`, until a sweep has raised it.
+   * Removes chats that began to wait before that time, and clears their alerts: the event that ends their wait never
+   * came. A chat stays while its alert is due at `now`, until a sweep has raised it.
    * @returns the number of removed chats, at most `limit`
    */
   async prune(before: Date, now: Date, limit: number): Promise<number> {
