@@ -580,6 +580,33 @@ describe('an attempt that the lane gives up for a sluggish endpoint', () => {
   });
 });
 
+describe('an attempt', () => {
+  it('keeps little of the response of Kafka that it came with, and shares it with others of its event', () => {
+    const envelopes: Buffer[] = [];
+    const feeder = aFeederOf({
+      group: GROUP,
+      lane: new Lane(LIMITS, () => performance.now()),
+      make: ({ envelope }) => {
+        envelopes.push(envelope);
+        return new Promise(() => undefined);
+      },
+    });
+    const response = Buffer.alloc(8 * 1024 * 1024, ' ');
+    const due = aDueAttempt(1, anEndpointId(7), { envelope: response.subarray(0, 1_000) });
+    const own = aDueAttempt(2, anEndpointId(7), { envelope: Buffer.alloc(100_000) });
+    const stored = [storedAttempt(due, 1, TOPIC), storedAttempt(own, 2, TOPIC)];
+    const intake = feeder.take({ topic: TOPIC, partition: 0, records: stored }, aContext());
+    const [first, second] = stored.map((one) => intake.open(one));
+    first!.offer(due);
+    first!.offer({ ...due, delivery: { ...due.delivery, endpointId: anEndpointId(8) } });
+    second!.offer(own);
+    expect(envelopes).toEqual([due.envelope, due.envelope, own.envelope]);
+    expect(envelopes[0]!.buffer.byteLength).toBeLessThan(65_536);
+    expect(envelopes[1]).toBe(envelopes[0]);
+    expect(envelopes[2]).toBe(own.envelope);
+  });
+});
+
 describe('an attempt that waits', () => {
   /** Feeds four attempts of an endpoint. @returns the response of Kafka that the last one is a small part of */
   async function feedFour(feeder: LaneFeeder): Promise<WeakRef<ArrayBufferLike>> {

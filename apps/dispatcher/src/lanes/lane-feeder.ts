@@ -30,6 +30,8 @@ const GOES_ON_BYTES = 3 * 1024 * 1024;
 const PATIENT_BYTES = 2 * 1024 * 1024;
 /** The same for urgent attempts, in addition: a sweep may raise hundreds of alerts at once. */
 const URGENT_BYTES = 512 * 1024;
+/** An envelope whose memory is more than this many times its length is copied. A large one in a response of its own is not. */
+const MOST_MEMORY = 4;
 /** How long attempts in flight may delay the release of partitions to other members. */
 const RELEASE_MS = 500;
 /** The longest rest of a partition. Usually a rest ends earlier, when fewer of its attempts wait. */
@@ -66,6 +68,7 @@ type Offered = 'taken' | 'share_full';
 /** A record whose offset may be committed once it is closed as often as it was held, and all its attempts have ended. */
 export class OpenRecord {
   #holds = 1;
+  #envelope: Buffer | null = null;
 
   constructor(
     private readonly on: {
@@ -80,12 +83,22 @@ export class OpenRecord {
    * @param found where to push, if that is known already
    */
   offer(due: DueAttempt, found?: FoundTarget): Offered {
-    return this.on.offer({ due, record: this, ...(found && { found }) });
+    return this.on.offer({ due: this.#withOwnBytes(due), record: this, ...(found && { found }) });
   }
 
   /** Diverts an attempt whose share is full. The caller goes on meanwhile. */
   divert(due: DueAttempt): void {
-    this.on.divert({ due, record: this });
+    this.on.divert({ due: this.#withOwnBytes(due), record: this });
+  }
+
+  /**
+   * The envelope may be a view that would keep a whole response of Kafka in memory for as long as the attempt takes. All
+   * attempts of the record have the same envelope, so they share one copy.
+   */
+  #withOwnBytes(due: DueAttempt): DueAttempt {
+    const { envelope } = due;
+    this.#envelope ??= envelope.buffer.byteLength > MOST_MEMORY * envelope.length ? Buffer.from(envelope) : envelope;
+    return { ...due, envelope: this.#envelope };
   }
 
   /** Keeps the record open until `close` is called once more. */
@@ -126,14 +139,13 @@ class WaitingRoom {
   readonly #byEndpoint = new Map<EndpointId, Waiting[]>();
   bytes = 0;
 
-  add({ due, ...rest }: Waiting): void {
-    // The envelope is a view that would keep a whole response of Kafka in memory.
-    const waiting = { ...rest, due: { ...due, envelope: Buffer.from(due.envelope) } };
-    const { endpointId } = due.delivery;
+  add(waiting: Waiting): void {
+    const { delivery, envelope } = waiting.due;
+    const { endpointId } = delivery;
     const queue = this.#byEndpoint.get(endpointId);
     if (queue === undefined) this.#byEndpoint.set(endpointId, [waiting]);
     else queue.push(waiting);
-    this.bytes += due.envelope.length;
+    this.bytes += envelope.length;
   }
 
   /** Whether earlier attempts of the endpoint wait, which later ones must not overtake. */
