@@ -41,7 +41,7 @@ export interface Slot {
 /**
  * Counts the attempts whose requests may reach the endpoint within one second. A request arrives between its start and
  * its answer. So an attempt counts until a second after its answer, or after the time that a request may be on its way.
- * The receiver then never gets more than the limit within a second.
+ * The receiver then gets no more than the limit within a second, unless a request is on its way for longer.
  */
 export class SentWindow {
   /** Attempts whose request is not sent yet. */
