@@ -152,14 +152,15 @@ beforeEach(() => {
         }
       },
       stillDue: (picked) =>
-        Promise.resolve(
-          picked.flatMap(({ deliveryId, createdAt }) => {
+        Promise.resolve({
+          due: picked.flatMap(({ deliveryId, createdAt }) => {
             const due = waiting.find(
               ({ delivery }) => delivery.deliveryId === deliveryId && delivery.createdAtMs === createdAt.getTime(),
             );
             return due === undefined ? [] : readDue(due);
           }),
-        ),
+          later: [],
+        }),
     },
     ordered: {
       deliveries: {

@@ -343,7 +343,7 @@ export class PacedPump {
 
   async #begin(picked: readonly OverdueAttempt[]): Promise<void> {
     for (let from = 0; from < picked.length; from += READ_AT_ONCE) {
-      const dues = await this.use.overdue.stillDue(picked.slice(from, from + READ_AT_ONCE));
+      const { due: dues } = await this.use.overdue.stillDue(picked.slice(from, from + READ_AT_ONCE));
       const generation = this.use.generation();
       if (this.#isEnding || generation === undefined) return;
       for (const due of dues) {

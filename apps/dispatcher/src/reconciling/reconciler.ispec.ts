@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { deliveryIdOf, systemClock, type DeliveryRef, type DueAttempt, type EventId, type OrgId } from '#libs/domain';
 import {
   DeliveryLog,
@@ -354,14 +354,35 @@ describe('the reconciler', () => {
     await firstReceiver.close();
   });
 
-  /** As many pending deliveries like this one, of events of their own, whose attempts were never written. */
-  async function copies(delivery: DeliveryRef, count: number): Promise<void> {
+  it('puts back few large events at a time', async () => {
+    const delivery = await aPendingDelivery();
+    const large = 256 * 1024;
+    await copies(delivery, 100, large);
+    const append = jest.spyOn(app.app.get(Appender), 'append');
+    expect(await aReconciler({ patienceMs: 20_000 }).round()).toBe(101);
+    const bytes = append.mock.calls.map(([records]) =>
+      records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    );
+    append.mockRestore();
+    expect(Math.max(...bytes)).toBeGreaterThan(large);
+    expect(Math.max(...bytes)).toBeLessThan(8 * 1024 * 1024);
+    await eventually(() => pendingOf(delivery.endpointId));
+    const pushed = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
+    expect(new Set(pushed).size).toBe(101);
+    expect(pushed).toHaveLength(101);
+  });
+
+  /**
+   * As many pending deliveries like this one, of events of their own, whose attempts were never written.
+   * @param bytes the least length of their envelopes
+   */
+  async function copies(delivery: DeliveryRef, count: number, bytes = 0): Promise<void> {
     const parameters = [delivery.orgId, delivery.seq, delivery.deliveryId, count];
     await store.query(
       `insert into events (org_id, seq, appended_at, event_id, event_type, envelope)
-       select org_id, seq + n, appended_at, event_id || n, event_type, envelope
+       select org_id, seq + n, appended_at, event_id || n, event_type, envelope || convert_to(repeat(' ', $4::int), 'UTF8')
        from events, generate_series(1, $3::int) n where org_id = $1 and seq = $2`,
-      [delivery.orgId, delivery.seq, count],
+      [delivery.orgId, delivery.seq, count, bytes],
     );
     await store.query(
       `insert into deliveries (id, created_at, org_id, endpoint_id, event_id, event_type, seq, run, status, attempts,

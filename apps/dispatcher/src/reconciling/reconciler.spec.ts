@@ -28,9 +28,10 @@ it('puts an attempt back that a dispatcher leaves again and again, but only once
         }),
       ),
     stillDue: (suspects) =>
-      Promise.resolve(
-        due.filter(({ delivery }) => suspects.some(({ deliveryId }) => deliveryId === delivery.deliveryId)),
-      ),
+      Promise.resolve({
+        due: due.filter(({ delivery }) => suspects.some(({ deliveryId }) => deliveryId === delivery.deliveryId)),
+        later: [],
+      }),
   };
   const proof: Pick<LaneProof, 'of'> = {
     of: (endpoints) => Promise.resolve({ clear: endpoints.map(({ id }) => id), waiting: [], unknown: [] }),

@@ -21,6 +21,8 @@ const SUSPECTS = 20_000;
 const LEAST_SHARE = 20;
 /** Attempts that are read with their bytes and put back at a time. */
 const BATCH = 500;
+/** Bytes after which a batch ends. An envelope may have 256 KiB, and Postgres sends it as text of twice that. */
+const BATCH_BYTES = 6 * 1024 * 1024;
 /** With `BATCH`, at most 1,000 attempts a second, so that new attempts are not delayed. */
 const BATCH_EVERY_MS = 500;
 
@@ -87,9 +89,10 @@ export class Reconciler {
     const { overdue, appender, topics, metrics, signal } = this.use;
     const shares = new LaneShares();
     let putBack = 0;
-    for (let from = 0; from < suspects.length; from += BATCH) {
-      if (from > 0) await delay(BATCH_EVERY_MS, undefined, { signal });
-      const lost = await overdue.stillDue(suspects.slice(from, from + BATCH));
+    for (let rest = suspects; rest.length > 0;) {
+      if (rest !== suspects) await delay(BATCH_EVERY_MS, undefined, { signal });
+      const { due: lost, later } = await overdue.stillDue(rest.slice(0, BATCH), BATCH_BYTES);
+      rest = [...later, ...rest.slice(BATCH)];
       // Like the router, send attempts beyond a share of the main lane to the slow one.
       await appender.append(
         lost.map((attempt) => {

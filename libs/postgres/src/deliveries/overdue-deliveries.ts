@@ -28,7 +28,16 @@ export interface OverdueEndpoints {
   readonly next: EndpointId | null;
 }
 
+/** Attempts with their bytes, as many as may be read at once. */
+export interface StillDue {
+  readonly due: readonly DueAttempt[];
+  /** Those for which there was no room. */
+  readonly later: readonly OverdueAttempt[];
+}
+
 interface Row {
+  /** Its place among the suspects, from 1. */
+  readonly place: number;
   readonly id: DeliveryId;
   readonly org_id: OrgId;
   readonly endpoint_id: EndpointId;
@@ -169,10 +178,11 @@ export class OverdueDeliveries {
    * Returns the attempts that still have to be made: those of events within the retention. The dispatcher ends those of
    * inactive endpoints. Such an endpoint has pending deliveries if it became inactive while a dispatcher was away that
    * had begun them. Left out are those whose event the feed does not have yet, or cannot read now.
+   * @param maxBytes in each database of the feed, the envelope that reaches it is the last one
    */
-  async stillDue(suspects: readonly OverdueAttempt[]): Promise<readonly DueAttempt[]> {
+  async stillDue(suspects: readonly OverdueAttempt[], maxBytes = Infinity): Promise<StillDue> {
     const rows = await this.store.query<Row>(
-      `select d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
+      `select suspect.place::int, d.id, d.org_id, d.endpoint_id, d.event_id, d.event_type, d.seq, d.created_at, d.run, d.attempts,
          d.next_attempt_at, d.is_urgent, d.previous_seq
        from unnest($1::text[], $2::timestamptz[], $3::int[], $4::int[]) with ordinality
          as suspect(id, created_at, run, attempts, place)
@@ -191,10 +201,10 @@ export class OverdueDeliveries {
         suspects.map(({ attempts }) => attempts),
       ],
     );
-    const envelopes = await this.#envelopesOf(rows);
-    return rows.flatMap((row) => {
-      const envelope = envelopes.get(row);
-      if (envelope === undefined) return [];
+    const envelopes = await this.#envelopesOf(rows, maxBytes);
+    const due = rows.flatMap((row) => {
+      const envelope = envelopes.get(row) ?? null;
+      if (envelope === null) return [];
       const delivery = {
         deliveryId: row.id,
         endpointId: row.endpoint_id,
@@ -209,20 +219,26 @@ export class OverdueDeliveries {
       const dueAtMs = row.next_attempt_at.getTime();
       return [{ delivery, run: row.run, attempt: row.attempts + 1, dueAtMs, traceparent: null, envelope }];
     });
+    const unread = new Set(rows.filter((row) => envelopes.get(row) === null).map(({ place }) => place));
+    return { due, later: suspects.filter((_suspect, index) => unread.has(index + 1)) };
   }
 
-  /** Returns the envelopes of the rows' events. */
-  async #envelopesOf(rows: readonly Row[]): Promise<ReadonlyMap<Row, Buffer>> {
-    const found = new Map<Row, Buffer>();
+  /** Returns the envelopes of the rows' events; `null` for those after the one that reaches `maxBytes`. */
+  async #envelopesOf(rows: readonly Row[], maxBytes: number): Promise<ReadonlyMap<Row, Buffer | null>> {
+    const found = new Map<Row, Buffer | null>();
     await this.store.feed.eachReachable(
       rows,
       ({ org_id: orgId }) => orgId,
       async (store, some) => {
-        const envelopes = await store.query<{ at: number; envelope: Buffer }>(
-          `select (asked.at - 1)::int as at, e.envelope
-           from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) with ordinality as asked(org_id, seq, appended_at, at)
-           cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e`,
-          [some.map((row) => row.org_id), some.map(({ seq }) => seq), some.map((row) => row.created_at)],
+        const envelopes = await store.query<{ at: number; envelope: Buffer | null }>(
+          `select at, case when bytes - octet_length(envelope) < $4::float8 then envelope end as envelope
+           from (
+             select (asked.at - 1)::int as at, e.envelope, sum(octet_length(e.envelope)) over (order by asked.at) as bytes
+             from unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) with ordinality
+               as asked(org_id, seq, appended_at, at)
+             cross join lateral ${envelopeOfDelivery('asked.org_id', 'asked.seq', 'asked.appended_at')} e
+           ) sized`,
+          [some.map((row) => row.org_id), some.map(({ seq }) => seq), some.map((row) => row.created_at), maxBytes],
         );
         for (const { at, envelope } of envelopes) {
           const row = some[at];

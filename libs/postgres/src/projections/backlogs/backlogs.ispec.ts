@@ -319,10 +319,10 @@ describe('what ended with its endpoint', () => {
     const later = new Date(CREATED_AT_MS + DAY_MS);
     await apply(0, [scheduled(11_999), scheduled(12_000)]);
     const suspectsBefore = await overdue.suspects([endpointId], later, 10);
-    expect(await overdue.stillDue(suspectsBefore)).toHaveLength(2);
+    expect((await overdue.stillDue(suspectsBefore)).due).toHaveLength(2);
     expect(await overdueEndpoints(later)).toContain(endpointId);
     await apply(2, [disabled()]);
-    expect(await overdue.stillDue(suspectsBefore)).toEqual([]);
+    expect((await overdue.stillDue(suspectsBefore)).due).toEqual([]);
     expect(await overdueEndpoints(later)).not.toContain(endpointId);
     await apply(3, [scheduled(7)]);
     const source = new RecoverySource(store, 10 * DAY_MS, new CelFilters());
@@ -342,7 +342,7 @@ describe('what ended with its endpoint', () => {
     expect(await overdueEndpoints(later)).toContain(endpointId);
     const suspects = await overdue.suspects([endpointId], later, 10);
     expect(suspects).toHaveLength(1);
-    expect((await overdue.stillDue(suspects)).map((due) => due.delivery.seq)).toEqual([7]);
+    expect((await overdue.stillDue(suspects)).due.map((due) => due.delivery.seq)).toEqual([7]);
   });
 
   it('is folded as verify folds it, whatever comes in which order and wherever the sweep is', async () => {
