@@ -288,6 +288,33 @@ describe('the portal', () => {
     expect(visitor.complaints.splice(0).filter((complaint) => !complaint.includes('ERR_'))).toEqual([]);
   });
 
+  it('shows no failure when its stream of changes is cut and everything else is answered', async () => {
+    const visitor = await aVisitor();
+    const { page } = visitor;
+    let cuts = 0;
+    await page.route('**/dashboard/changes', (route) => {
+      cuts++;
+      return route.fulfill({ contentType: 'text/event-stream', body: 'event: beat\ndata:\n\n' });
+    });
+    await page.clock.install();
+    await page.goto(await aLink(anOrgId()));
+    await link(page, 'Event catalog').click();
+    await heading(page, 'Event catalog').waitFor();
+    await eventually(() => {
+      expect(cuts).toBe(1);
+    });
+    // The next time, the page itself asks for nothing.
+    await page.clock.runFor(5_500);
+    await eventually(() => {
+      expect(cuts).toBe(2);
+    });
+    // Requests are answered in real time.
+    await page.waitForTimeout(500);
+    await page.clock.runFor(2_000);
+    await page.waitForTimeout(100);
+    expect(await page.getByText(/Not updated since/).count()).toBe(0);
+  });
+
   it('finds an event by its id', async () => {
     const orgId = anOrgId();
     const operator = await suite.anOperator(orgId);

@@ -445,6 +445,33 @@ describe('without a connection', () => {
     expect(visitor.complaints.splice(0).filter((text) => !/ERR_|Failed to load/.test(text))).toEqual([]);
   });
 
+  it('a page says nothing if only the stream of changes is refused', async () => {
+    const { visitor } = await desk.aDesk();
+    const { page } = visitor;
+    let refused = 0;
+    await page.route('**/dashboard/changes', (route) => {
+      refused++;
+      return route.fulfill({ status: 429, json: {} });
+    });
+    await page.clock.install();
+    await visitor.open('/catalog');
+    await visitor.heading('Event catalog').waitFor();
+    await eventually(() => {
+      expect(refused).toBe(1);
+    });
+    // The next time, the page itself asks for nothing.
+    await page.clock.runFor(5_500);
+    await eventually(() => {
+      expect(refused).toBe(2);
+    });
+    // Requests are answered in real time.
+    await page.waitForTimeout(500);
+    await page.clock.runFor(2_000);
+    await page.waitForTimeout(100);
+    expect(await page.getByText(/Not updated since/).count()).toBe(0);
+    expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
+  });
+
   it('a page asks again for all that has failed once it is connected, whatever is answered first', async () => {
     const { apiKey } = await desk.aDesk();
     const proxy = desk.suite.closing(await aTcpProxy(desk.suite.app.url));

@@ -3,6 +3,7 @@ import { ApiProblem } from './api-problem.js';
 import { openEventStream } from './event-source.js';
 import type { EventStream } from './event-stream.js';
 import { reportAnswer, reportHead, reportNoAnswer, reportStream } from './connection.js';
+import { organizationQuery } from './queries.js';
 import { refresh } from './refresh.js';
 import { browserClock } from '../time/clock.js';
 
@@ -65,6 +66,13 @@ export function followChanges(queries: QueryClient): () => void {
   const checkNow = () => {
     refreshLive(queries);
   };
+  /** The connection is lost unless the server answers something else at once. */
+  const askWhetherLost = () => {
+    reportNoAnswer();
+    // Some pages show nothing that changes, but all of them show the organization.
+    refresh(queries, { queryKey: organizationQuery().queryKey });
+    refreshLive(queries);
+  };
   const followFigures = () => {
     figures ??= setTimeout(() => {
       figures = undefined;
@@ -81,9 +89,7 @@ export function followChanges(queries: QueryClient): () => void {
   const listen = () => {
     clearTimeout(silence);
     silence = setTimeout(() => {
-      // The connection is lost unless the server answers something else at once.
-      reportNoAnswer();
-      refreshLive(queries);
+      askWhetherLost();
       open();
     }, SILENT_MS);
   };
@@ -105,8 +111,7 @@ export function followChanges(queries: QueryClient): () => void {
     };
     opened.onerror = () => {
       reportStream(false);
-      reportNoAnswer();
-      refreshLive(queries);
+      askWhetherLost();
       // The browser reconnects by itself after a break, but not after an error status such as 503.
       if (opened.readyState === EventSource.CLOSED) reopening = setTimeout(open, REOPEN_MS);
     };
