@@ -115,6 +115,38 @@ describe('the list of events', () => {
     });
   });
 
+  it('asks for nothing while its tab is hidden, and has what came meanwhile once it is shown', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await aFeedOf(operator, 1);
+    await page.clock.install();
+    await visitor.open('/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual([1]);
+    });
+    const turn = (visibility: 'hidden' | 'visible') =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${visibility}' });
+         document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/external/events?')) reads++;
+    });
+
+    await turn('hidden');
+    await operator.emit(TICKET);
+    await page.clock.runFor(20_000);
+    await page.waitForTimeout(100);
+    expect(reads).toBe(0);
+
+    await turn('visible');
+    await eventually(async () => {
+      expect(await listedSeqs(visitor)).toEqual([2, 1]);
+    });
+  });
+
   it('says that it cannot be read any more, keeps what it shows, and goes on by itself', async () => {
     const { visitor, operator } = await desk.aDesk();
     const { page } = visitor;

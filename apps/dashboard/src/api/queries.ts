@@ -5,7 +5,7 @@ import { isStreaming } from './connection.js';
 import type { Delivery, DeliveryStatus, EventType } from './resources.js';
 
 /** How often the shown data is requested again while the stream of changes is closed. */
-const LIVE_MS = 5_000;
+export const LIVE_MS = 5_000;
 /** While it is open, it says when to ask. A rare request remains, in case it misses something. */
 const IDLE_MS = 60_000;
 /** A delivery whose next attempt is this close is watched. */

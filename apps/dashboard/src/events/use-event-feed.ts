@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { useConnection } from '../api/connection.js';
+import { LIVE_MS } from '../api/queries.js';
 import type { Envelope } from '../api/resources.js';
 import { arrivals, withNewer, withOlder, type Arrivals, type EventWindow } from './event-window.js';
 import { feedBounds, feedReader, type FeedFilter } from './feed.js';
@@ -7,8 +8,6 @@ import { readBackwards } from './read-backwards.js';
 
 const PAGE = 50;
 const NEWER_PAGE = 500;
-/** Without the stream of changes, and after a failed read, the feed is asked this often. */
-const ASK_EVERY_MS = 3_000;
 /** A page that was away for longer starts again at the head, because it could not draw what it missed. */
 const MAX_BEHIND = 5_000;
 
@@ -118,7 +117,10 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
       }
     };
     actions.current = {
-      toHead: () => void alone(readToHead),
+      toHead: () => {
+        // A hidden tab has no stream and asks for nothing. It opens its stream when it is shown, and then reads.
+        if (document.visibilityState !== 'hidden') void alone(readToHead);
+      },
       older: (held) => {
         forUser(async () => {
           const before = (held ?? window)?.before ?? null;
@@ -156,7 +158,7 @@ export function useEventFeed({ event, widget }: FeedFilter, from: number | undef
   const hasFailed = state.error !== null;
   useEffect(() => {
     if (!isLive || (isStreaming && !hasFailed)) return undefined;
-    const timer = setInterval(() => actions.current?.toHead(), ASK_EVERY_MS);
+    const timer = setInterval(() => actions.current?.toHead(), LIVE_MS);
     return () => {
       clearInterval(timer);
     };
