@@ -463,6 +463,23 @@ describe('the alerts page', () => {
   });
 });
 
+describe('a chat without a subject', () => {
+  it('has its id as the name of its links', async () => {
+    const { visitor, operator } = await desk.aDesk();
+    const { page } = visitor;
+    await operator.emit({
+      event: 'conversation.handed_off',
+      occurred_at: new Date(Date.now() - 90_000).toISOString(),
+      data: conversationData('cnv_1', { subject: '' }),
+    });
+    await visitor.open('/alerts');
+    for (const place of [page.getByRole('listitem'), page.getByRole('row')]) {
+      await place.getByRole('link', { name: 'cnv_1', exact: true }).waitFor();
+    }
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 describe('every page', () => {
   let shared: Desk;
 

@@ -2,8 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { RaisedAlert } from '../api/resources.js';
 import { Badge } from '../ui/status-badge.js';
 import { Time } from '../ui/time.js';
+import { ChatLink } from './chat-link.js';
 import { StageBadge } from './stage-badge.js';
-import { isWebUrl } from './web-url.js';
 import './alert-table.css';
 
 const CLEARED: Readonly<Record<NonNullable<RaisedAlert['cleared_by']>, string>> = {
@@ -37,7 +37,7 @@ export function AlertTable({ alerts }: { readonly alerts: readonly RaisedAlert[]
               </Link>
             </td>
             <td className="truncate">
-              <AlertLink alert={alert} />
+              <ChatLink chat={alert} />
               {alert.visitor_name !== null && (
                 <span className="muted">
                   {' · '}
@@ -55,17 +55,6 @@ export function AlertTable({ alerts }: { readonly alerts: readonly RaisedAlert[]
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** The chat in the agents' dashboard. Its visitor may choose the subject. */
-function AlertLink({ alert: { url, subject } }: { readonly alert: RaisedAlert }) {
-  const text = <bdi>{subject}</bdi>;
-  if (!isWebUrl(url)) return text;
-  return (
-    <a href={url} target="_blank" rel="noreferrer">
-      {text}
-    </a>
   );
 }
 

@@ -8,8 +8,8 @@ import { Button } from '../ui/button.js';
 import { Card } from '../ui/card.js';
 import { LoadingRows } from '../ui/loading-card.js';
 import { EmptyState } from '../ui/notice.js';
+import { ChatLink } from './chat-link.js';
 import { StageBadge } from './stage-badge.js';
-import { isWebUrl } from './web-url.js';
 import './waiting-list.css';
 
 const SHOWN = 10;
@@ -66,13 +66,7 @@ function WaitingChat({ chat, now }: { readonly chat: WaitingConversation; readon
       </span>
       <div className="chat-text">
         <p className="truncate" title={chat.subject}>
-          {isWebUrl(chat.url) ? (
-            <a href={chat.url} target="_blank" rel="noreferrer">
-              {chat.subject}
-            </a>
-          ) : (
-            chat.subject
-          )}
+          <ChatLink chat={chat} />
         </p>
         <p className="truncate muted chat-place">
           {place.map((part, index) => (
