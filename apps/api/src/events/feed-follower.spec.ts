@@ -17,6 +17,7 @@ function emptyOnes(count: number): readonly string[] {
 let head: number;
 let asked: FeedQuery[];
 let boundsRead: number;
+let whileReading: () => Promise<void>;
 let orgHead: OrgHead;
 let follower: FeedFollower;
 
@@ -24,14 +25,17 @@ beforeEach(() => {
   head = 5;
   asked = [];
   boundsRead = 0;
+  whileReading = () => Promise.resolve();
   orgHead = new OrgHead();
   const bounds = (): FeedBounds => ({ oldestSeq: 1 as Seq, headSeq: head as Seq });
   const reads = {
-    page: (_org: OrgId, query: FeedQuery, { aborted }: AbortSignal) => {
-      if (aborted) return Promise.resolve(FeedPage.empty({ oldestSeq: query.since, headSeq: query.since }));
+    page: async (_org: OrgId, query: FeedQuery, { aborted }: AbortSignal) => {
+      if (aborted) return FeedPage.empty({ oldestSeq: query.since, headSeq: query.since });
       asked.push(query);
       const count = query.events === undefined ? head - query.since : 0;
-      return Promise.resolve(aFeedPage({ ...bounds(), envelopes: emptyOnes(count) }));
+      const page = aFeedPage({ ...bounds(), envelopes: emptyOnes(count) });
+      await whileReading();
+      return page;
     },
     bounds: () => {
       boundsRead++;
@@ -113,6 +117,19 @@ describe('a long poll', () => {
     append();
     expect(await waiting).toMatchObject({ isEmpty: true, headSeq: 6 });
     expect(performance.now() - beganMs).toBeLessThan(30_000);
+  });
+
+  it('ends in time while the head moves during every read and nothing matches', async () => {
+    await poll(4, 10_000);
+    whileReading = async () => {
+      append();
+      await aMoment();
+    };
+    const query = { since: 5 as Seq, limit: 10, events: ['other'] };
+    const waiting = follower.pageWhenThere(ORG, query, 50, AbortSignal.timeout(2_000), inForce);
+    append();
+    expect(await waiting).toMatchObject({ isEmpty: true });
+    expect(asked.length).toBeLessThan(10);
   });
 
   it('answers a reader whose credentials have ended with nothing, and with no head beyond what it has seen', async () => {

@@ -76,7 +76,9 @@ export class FeedFollower {
         const page = waited === 'check' ? undefined : await read();
         // What has come meanwhile may be newer than the end of the credentials.
         if (!(await isInForce())) return emptyPage(before, await this.reads.bounds(orgId));
-        if (page !== undefined && (waited === 'timeout' || !page.isEmpty)) return page;
+        // A head that keeps moving ends each wait at once, also after the deadline.
+        const isOver = waited === 'timeout' || performance.now() >= deadlineMs;
+        if (page !== undefined && (isOver || !page.isEmpty)) return page;
       }
       // Nobody waits for the answer.
       if (signal.aborted) return emptyPage(query, { oldestSeq: query.since, headSeq: query.since });
