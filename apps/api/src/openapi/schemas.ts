@@ -200,6 +200,7 @@ export const SCHEMAS: JsonObject = {
     endpoint_id: ENDPOINT_ID,
     attempts_log: {
       type: 'array',
+      description: 'The latest 1,000 attempts, oldest first, those before a replay included.',
       items: objectOf({
         attempt: { type: 'integer', minimum: 1 },
         due_at: { ...MAYBE_TIMESTAMP, description: 'When the attempt was due. Null for attempts of earlier versions.' },

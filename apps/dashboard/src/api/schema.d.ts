@@ -2605,6 +2605,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             endpoint_id: string;
+            /** @description The latest 1,000 attempts, oldest first, those before a replay included. */
             attempts_log: {
                 attempt: number;
                 /**

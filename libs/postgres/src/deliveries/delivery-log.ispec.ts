@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { EndpointId, OrgId, Seq } from '#libs/domain';
+import type { DeliveryId, EndpointId, OrgId, Seq } from '#libs/domain';
 import { anOrgId } from '../../../../test/support/ids.js';
 import type { Store } from '../connection/store.js';
 import { DayPartitions } from '../projections/days/day-partitions.js';
@@ -118,4 +118,24 @@ it.each([
     expect((await list(query)).deliveries).toHaveLength(2);
   });
   expect(entries).toBeLessThan(100);
+});
+
+it('of a delivery that was replayed many times, the latest 1,000 attempts are read, oldest first', async () => {
+  await deliver(1, 'delivered');
+  const id = `whd_${endpointId}1` as DeliveryId;
+  const createdAtMs = FIRST_MS + 1;
+  await store.query(
+    `insert into delivery_attempts (delivery_id, run, attempt, delivery_created_at, org_id, endpoint_id, started_at,
+       duration_ms, response_status)
+     select $3, run, 1, $4::timestamptz, $1, $2, $4::timestamptz + run * interval '1 s', 5, 200
+     from generate_series(0, 4999) run`,
+    [orgId, endpointId, id, new Date(createdAtMs)],
+  );
+  const log = new DeliveryLog(store);
+  const entries = await indexEntriesRead(store, orgId, async () => {
+    const whole = await log.findWhole(orgId, endpointId, id);
+    expect(whole?.attemptsLog.map(({ run }) => run)).toEqual(Array.from({ length: 1_000 }, (_, n) => 4_000 + n));
+    expect(await log.lastAttemptEndMs(orgId, whole!.delivery)).toBe(createdAtMs + 4_999_005);
+  });
+  expect(entries).toBeLessThan(2_100);
 });

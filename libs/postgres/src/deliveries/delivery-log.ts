@@ -37,10 +37,10 @@ export interface AttemptLogEntry {
   readonly responseExcerpt: string | null;
 }
 
-/** A delivery with its attempts. */
+/** A delivery with its latest attempts. */
 export interface WholeDelivery {
   readonly delivery: DeliveryRecord;
-  /** Oldest first, earlier runs included. */
+  /** Oldest first, earlier runs included; at most 1,000. */
   readonly attemptsLog: readonly AttemptLogEntry[];
 }
 
@@ -85,6 +85,9 @@ const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).joi
  * delivery would pay for it. So a page of one type reads the others, too, and one of pending deliveries those that ended.
  */
 const LOOKED_AT = 10_000;
+
+/** The most attempts of a delivery that are read. Each replay adds some, and nothing else bounds their number. */
+const ATTEMPTS_READ = 1_000;
 
 /** Whether rows of the endpoint have ended, and the sweep has not updated all of them. */
 const HAS_ENDED_ROWS = '(select settled < endings from endpoint_endings where endpoint_id = $1)';
@@ -195,19 +198,25 @@ export class DeliveryLog {
     });
   }
 
-  /** Returns when the last attempt of all runs ended, by the log's times; `null` before the first. */
+  /**
+   * Returns when the last attempt of all runs ended, by the log's times; `null` before the first. The latest attempts
+   * are enough, since each run begins after the attempts that the log had before.
+   */
   async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
     return this.store.forOrg(orgId, async (runner) => {
       const [last] = (await runner.query(
-        `select max(started_at + duration_ms * interval '1 ms') as ended_at from delivery_attempts
-         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)`,
-        [deliveryId, createdAtMs],
+        `select max(started_at + duration_ms * interval '1 ms') as ended_at from (
+           select started_at, duration_ms from delivery_attempts
+           where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)
+           order by run desc, attempt desc limit $3
+         ) latest`,
+        [deliveryId, createdAtMs, ATTEMPTS_READ],
       )) as { ended_at: Date | null }[];
       return last?.ended_at?.getTime() ?? null;
     });
   }
 
-  /** Returns a delivery with all its attempts, earlier runs included. */
+  /** Returns a delivery with its latest 1,000 attempts, earlier runs included. */
   async findWhole(orgId: OrgId, endpointId: EndpointId, id: DeliveryId): Promise<WholeDelivery | undefined> {
     return this.store.forOrg(orgId, async (runner) => {
       const delivery = await find(runner, endpointId, id);
@@ -216,8 +225,9 @@ export class DeliveryLog {
         `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms,
            batch_first_seq, batch_last_seq, due_at, waited_for
          from delivery_attempts
-         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0) order by run, attempt`,
-        [id, delivery.createdAtMs],
+         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)
+         order by run desc, attempt desc limit $3`,
+        [id, delivery.createdAtMs, ATTEMPTS_READ],
       )) as {
         run: number;
         attempt: number;
@@ -234,7 +244,7 @@ export class DeliveryLog {
       }[];
       return {
         delivery,
-        attemptsLog: attempts.map((row) => ({
+        attemptsLog: attempts.toReversed().map((row) => ({
           run: row.run,
           attempt: row.attempt,
           at: row.started_at,
