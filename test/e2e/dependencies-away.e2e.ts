@@ -28,6 +28,7 @@ let postgres: TcpProxy;
 let gapless: GaplessUnderTest;
 let service: StageProcess;
 let orgId: OrgId;
+let key: string;
 let api: ApiClient;
 let receiver: Receiver;
 const publishing: Publishers[] = [];
@@ -40,7 +41,7 @@ beforeAll(async () => {
   orgId = anOrgId();
   const store = aStore(gapless.environment['DATABASE_URL']!);
   await store.open(() => undefined);
-  const key = await anApiKey(store, orgId);
+  key = await anApiKey(store, orgId);
   await store.close();
   receiver = await aReceiver();
   service = await aStageProcess('standalone', { ...gapless.environment, DATABASE_URL: postgres.url });
@@ -83,6 +84,20 @@ function expectUnavailable(answer: Answer): void {
 
 function emit(events: readonly Submission[]): Promise<Answer> {
   return api.request('POST', '/internal/events', JSON.stringify({ events }));
+}
+
+/** Asks as an agent does (contract 5.9). */
+async function askAsAgent(): Promise<Answer> {
+  const response = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 async function timed(act: () => Promise<Answer>): Promise<Answer & { readonly tookMs: number }> {
@@ -184,6 +199,7 @@ describe('a service whose Kafka and Postgres are not there yet', () => {
     expectUnavailable(await api.request('GET', '/external/events'));
     expectUnavailable(await api.request('GET', '/external/webhooks'));
     expectUnavailable(await emit([{ event: 'ticket.created', data: {} }]));
+    expectUnavailable(await askAsAgent());
   });
 
   it('serves the feed once Postgres is there, and still takes no events', async () => {
