@@ -53,6 +53,20 @@ function run(script: string, functions: string, code: string, environment: NodeJ
   return child;
 }
 
+/** Lets `hasStarted` ask whether the functions of Node that start a process have returned, once that process runs. */
+const ANSWERS = "process.on('SIGUSR2', () => console.log('it goes on'));";
+
+/** A child can run before the process that starts it knows of it. */
+async function hasStarted(parent: ChildProcess): Promise<void> {
+  const goesOn = new Promise<void>((resolve) => {
+    parent.stdout!.on('data', (text) => {
+      if (String(text).includes('it goes on')) resolve();
+    });
+  });
+  parent.kill('SIGUSR2');
+  await goesOn;
+}
+
 async function outputOf(child: ChildProcess): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) child[name]!.on('data', (text) => (texts[name] += String(text)));
@@ -61,17 +75,19 @@ async function outputOf(child: ChildProcess): Promise<{ code: number | null; std
 }
 
 describe('the archive of the classes of Kafka', () => {
-  const archive = () => run('kafka-classes.mjs', 'archiveKafkaClasses', 'await archiveKafkaClasses(root);');
+  const archive = (before = '') =>
+    run('kafka-classes.mjs', 'archiveKafkaClasses', `${before} await archiveKafkaClasses(root);`);
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('leaves no broker behind after %s', async (signal) => {
     program('java', `case "$*" in *StorageTool*) exit 0; esac\necho $$ > ${root}/broker\nexec sleep 600`);
-    const child = archive();
+    const child = archive(ANSWERS);
     const broker = await eventually(() => {
       const pid = Number(readFileSync(join(root, 'broker'), 'utf8'));
       if (pid === 0) throw new Error('it does not run yet');
       return pid;
     });
     started.push(broker);
+    await hasStarted(child);
     child.kill(signal);
     await once(child, 'exit');
     await eventually(() => {
@@ -177,13 +193,14 @@ describe('a tool', () => {
     'is not left behind after %s, nor is what it has started',
     async (signal) => {
       program('npm', `sleep 600 & echo $! > ${root}/script\necho $$ > ${root}/npm\nwait`);
-      const parent = run('dependencies.mjs', 'installDependencies', 'await installDependencies(root);');
+      const parent = run('dependencies.mjs', 'installDependencies', `${ANSWERS} await installDependencies(root);`);
       const pids = await eventually(() => {
         const found = ['npm', 'script'].map((name) => Number(readFileSync(join(root, name), 'utf8')));
         if (found.includes(0)) throw new Error('it does not run yet');
         return found;
       });
       started.push(...pids);
+      await hasStarted(parent);
       parent.kill(signal);
       await once(parent, 'exit');
       await eventually(() => {
