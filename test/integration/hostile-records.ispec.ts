@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import { inboxValue, type OrgId } from '#libs/domain';
+import { deliveryIdOf, inboxValue, type EndpointId, type OrgId } from '#libs/domain';
 import { Store } from '#libs/postgres';
 import { KafkaConnection, partitionOf } from '#libs/kafka-log';
 import type { GaplessApp } from '#libs/platform';
@@ -8,7 +8,7 @@ import { Metrics } from '#libs/telemetry';
 import { rebuildCommand } from '../../apps/cli/src/rebuild/rebuild.command.js';
 import { repairCommand } from '../../apps/cli/src/repair/repair.command.js';
 import { verifyCommand } from '../../apps/cli/src/verify/verify.command.js';
-import { ApiClient } from '../support/api-client.js';
+import { ApiClient, type Webhook } from '../support/api-client.js';
 import { anApiKey } from '../support/api-keys.js';
 import { runCommand } from '../support/command.js';
 import { PARTITIONS } from '../support/environment.js';
@@ -31,6 +31,7 @@ let gapless: GaplessUnderTest;
 let app: GaplessApp;
 let orgId: OrgId;
 let api: ApiClient;
+let webhook: Webhook;
 let producer: RawProducer;
 let receiver: Receiver;
 
@@ -40,7 +41,7 @@ beforeAll(async () => {
   orgId = anOrgId();
   api = new ApiClient(app.url, await anApiKey(app.app.get(Store), orgId));
   receiver = await aReceiver();
-  await api.createWebhook({ url: receiver.url, events: ['ticket.created', 'conversation.handed_off'] });
+  webhook = await api.createWebhook({ url: receiver.url, events: ['ticket.created', 'conversation.handed_off'] });
   producer = await RawProducer.to(gapless.environment['KAFKA_BROKERS']!);
 });
 
@@ -74,14 +75,19 @@ async function codesByOrigin(): Promise<ReadonlyMap<string, TopicRecord['headers
   return new Map(found.map(({ headers }) => [headers['x-origin'] ?? '', headers]));
 }
 
-function origin(answer: Awaited<ReturnType<typeof send>>, role = 'inbox'): string {
+function origin(answer: Awaited<ReturnType<typeof send>>, role = 'inbox', key: string = orgId): string {
   const offset = 'offset' in answer ? answer.offset : NaN;
-  return `${topic(role)}/${partitionOf(orgId, PARTITIONS)}/${offset}`;
+  return `${topic(role)}/${partitionOf(key, PARTITIONS)}/${offset}`;
 }
 
-async function send({ records, packing }: Pick<HostileRecord, 'records' | 'packing'>, role = 'inbox') {
+/** @param key decides the partition, as that of the records Gapless writes */
+async function send(
+  { records, packing }: Pick<HostileRecord, 'records' | 'packing'>,
+  role = 'inbox',
+  key: string = orgId,
+) {
   const batch = recordBatch(records(), Date.now(), packing);
-  return producer.send(topic(role), partitionOf(orgId, PARTITIONS), batch);
+  return producer.send(topic(role), partitionOf(key, PARTITIONS), batch);
 }
 
 async function keepCompressed(role: string): Promise<void> {
@@ -210,6 +216,46 @@ describe('an unreadable batch of the delivery facts', () => {
     const rebuilt = await runCommand(rebuildCommand, gapless.environment, ['--deliveries']);
     expect(rebuilt.failure).toBeNull();
     expect(rebuilt.lines).toContain('1 records that are not delivery facts are skipped');
+  });
+});
+
+describe('a delivery fact of an endpoint that cannot be stored', () => {
+  const anAttempt = () => {
+    const endpointId = webhook.id as EndpointId;
+    const eventId = anEventId();
+    const createdAtMs = Date.now();
+    return {
+      type: 'attempted',
+      delivery: {
+        ...{ deliveryId: deliveryIdOf(eventId, endpointId), endpointId, orgId, eventId },
+        ...{ event: 'ticket.created', seq: 1, createdAtMs },
+      },
+      ...{ run: 0, attempt: 1, activation: 1, startedAtMs: createdAtMs, durationMs: 1 },
+      ...{ responseStatus: 500, error: 'http_status: 500', responseExcerpt: null, next: 'exhausted' },
+    };
+  };
+
+  async function deliveredEvents(): Promise<readonly string[]> {
+    const { text } = await api.request('GET', `/external/webhooks/${webhook.id}/deliveries?status=delivered`);
+    return (JSON.parse(text) as { data: { event_id: string }[] }).data.map((delivery) => delivery.event_id);
+  }
+
+  it.each([
+    ['a batch that is text', { batch: 'xy' }],
+    ['a batch that is no list', { batch: { 0: 'x' } }],
+    ['an error with half of a surrogate pair', { error: '\ud800' }],
+    ['a retry without a time', { next: 'retry' }],
+  ])('does not stop the projector, and is a dead letter: %s', async (_, members) => {
+    const value = Buffer.from(JSON.stringify({ ...anAttempt(), ...members }));
+    const answer = await send({ records: () => [{ key: Buffer.from(webhook.id), value }] }, 'deliveries', webhook.id);
+    const [id] = await api.emit([{ event: 'ticket.created', data: {} }]);
+    await eventually(async () => {
+      expect(await deliveredEvents()).toContain(id);
+    });
+    await eventually(async () => {
+      const dead = (await codesByOrigin()).get(origin(answer, 'deliveries', webhook.id));
+      expect(dead).toMatchObject({ 'x-error-code': 'malformed_request' });
+    }, BETWEEN_READS);
   });
 });
 

@@ -4,9 +4,9 @@ const LAST_INTEGER = 2 ** 31 - 1;
 
 // What columns of Postgres take. Each is for values that another process may have written.
 
-/** Whether it is text without NUL. */
+/** Whether it is text without NUL and without half of a surrogate pair, which JSON can hold and `jsonb` cannot. */
 export function isStorableText(value: unknown): value is string {
-  return typeof value === 'string' && !value.includes('\0');
+  return typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value);
 }
 
 /** Whether it is a whole number for a column of type `integer`. */

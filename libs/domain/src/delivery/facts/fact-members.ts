@@ -38,16 +38,22 @@ function isDelivery(value: unknown): value is DeliveryRef {
   );
 }
 
+function isBatch(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger);
+}
+
 function isAttempt(fact: UnknownFact): boolean {
-  const [first, last] = Array.isArray(fact.batch) ? (fact.batch as readonly unknown[]) : [];
   return (
     [fact.run, fact.attempt, fact.activation, fact.durationMs].every((count) => isStorableCount(count)) &&
     isStorableTime(fact.startedAtMs) &&
     NEXT.includes(fact.next) &&
     [fact.dueAtMs, fact.nextAttemptAtMs].every((time) => isNoneOr(time, isStorableTime)) &&
+    // Without that time, the delivery would be pending for ever.
+    (fact.next !== 'retry' || isStorableTime(fact.nextAttemptAtMs)) &&
     [fact.waitedFor, fact.error, fact.responseExcerpt].every((text) => isNoneOr(text, isStorableText)) &&
     isNoneOr(fact.responseStatus, isStorableCount) &&
-    [fact.leadMs, first, last].every((number) => isNoneOr(number, Number.isSafeInteger))
+    isNoneOr(fact.leadMs, Number.isSafeInteger) &&
+    isNoneOr(fact.batch, isBatch)
   );
 }
 
