@@ -6,6 +6,10 @@ const ENCODINGS: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII']);
 
 const OLDEST_VERSION = 16;
 
+/** The way out if `sharesConnections` is true. */
+export const USE_SESSION_MODE =
+  'Set its pool mode for Gapless to session (pool_mode = session in PgBouncer), or connect to Postgres directly';
+
 /** A database that Gapless cannot work with. */
 class UnfitDatabaseError extends OperatorError {
   override readonly name = 'UnfitDatabaseError';
@@ -40,7 +44,7 @@ export async function refuseUnfit(dataSource: DataSource, database: string): Pro
   if (await sharesConnections(dataSource)) {
     throw new UnfitDatabaseError(
       `A pooler before the database ${database} shares connections between statements, so locks would not hold. ` +
-        'Set its pool mode for Gapless to session (pool_mode = session in PgBouncer), or connect to Postgres directly.',
+        `${USE_SESSION_MODE}.`,
     );
   }
 }
@@ -49,7 +53,7 @@ export async function refuseUnfit(dataSource: DataSource, database: string): Pro
  * Whether a pooler gives each statement whichever connection is free. Settings and prepared statements get lost there. A
  * lock that was taken on such a connection would stay in the pooler, and stop every later migration.
  */
-async function sharesConnections(dataSource: DataSource): Promise<boolean> {
+export async function sharesConnections(dataSource: DataSource): Promise<boolean> {
   const runners = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
   try {
     await Promise.all(runners.map((runner) => runner.connect()));

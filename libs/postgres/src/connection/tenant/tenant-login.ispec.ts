@@ -11,6 +11,7 @@ import {
   type TestDatabase,
 } from '../../../../../test/support/infrastructure/database.js';
 import { eventually } from '../../../../../test/support/infrastructure/eventually.js';
+import { aSharingPooler } from '../../../../../test/support/sharing-pooler.js';
 import { migrateTestDatabase } from '../../../../../test/support/store.js';
 import { makeRole } from '../../migrations/make-role.js';
 import { Store } from '../store.js';
@@ -145,6 +146,16 @@ describe('a query of a request', () => {
       );
     }
     await expect(served(database.url, database.url)).rejects.toThrow(/see rows of all organizations/);
+  });
+
+  it('is refused an account behind a pooler that shares connections, with what to do', async () => {
+    const pooler = await aSharingPooler(await loginIn('gapless_tenant', database.url));
+    closing.push(() => pooler.close());
+    const opening = served(database.url, pooler.url);
+    await expect(opening).rejects.toMatchObject({
+      name: 'TenantLoginError',
+      message: expect.stringMatching(/pooler that shares connections between statements.*pool_mode = session/),
+    });
   });
 
   it('is refused an account that cannot log in, with what to do', async () => {

@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { OperatorError } from '#libs/domain';
+import { sharesConnections, USE_SESSION_MODE } from '../opening/refuse-unfit.js';
 import { SQL_STATES, sqlStateOf } from '../sql-states.js';
 
 /** The account for the queries of requests cannot be used, or has too many rights. */
@@ -74,8 +75,8 @@ export async function tenantUrl(databaseUrl: string, runner: QueryRunner): Promi
 }
 
 /**
- * Connects as the account for requests, and checks that it has no other rights.
- * @throws TenantLoginError when it cannot log in, or could see rows of all organizations
+ * Connects as the account for requests. Checks that it has no other rights, and that no pooler shares its connections.
+ * @throws TenantLoginError when it cannot log in, could see rows of all organizations, or is behind such a pooler
  */
 export async function openAsTenant(settings: PostgresDataSourceOptions, database: string): Promise<DataSource> {
   const dataSource = new DataSource(settings);
@@ -90,10 +91,19 @@ export async function openAsTenant(settings: PostgresDataSourceOptions, database
   const problem = await problemOf(dataSource, database);
   if (problem === null) return dataSource;
   await dataSource.destroy();
-  throw new TenantLoginError(`the account for requests ${problem}. ${WAYS_OUT}.`);
+  throw new TenantLoginError(`the account for requests ${problem}.`);
 }
 
+/** Returns what is wrong with the account and what to do; `null` if nothing is. */
 async function problemOf(dataSource: DataSource, database: string): Promise<string | null> {
+  if (await sharesConnections(dataSource)) {
+    return `is behind a pooler that shares connections between statements, so settings would get lost. ${USE_SESSION_MODE}`;
+  }
+  const wrong = await wrongRights(dataSource, database);
+  return wrong === null ? null : `${wrong}. ${WAYS_OUT}`;
+}
+
+async function wrongRights(dataSource: DataSource, database: string): Promise<string | null> {
   const [found] = await dataSource.query<
     { database: string; is_tenant: boolean; name: string; more: string | null }[]
   >(`
