@@ -60,10 +60,10 @@ export class StoreNotOpenError extends Error {
 
 /**
  * SQLSTATEs of a server that is down or stopping: connection, operator intervention, resources. Of one that does not let
- * Gapless in. And of a connection that cannot be used any more: a transaction was idle for too long, a pooler has
+ * Gapless in. And of a connection that cannot be used any more: a transaction took or was idle for too long, a pooler has
  * dropped what was prepared, or the connection is read-only. It stays so when the server takes writes again.
  */
-const AWAY = /^(08|28|3D|57P|53|25006|25P03|26000)/;
+const AWAY = /^(08|28|3D|57P|53|25006|25P0[34]|26000)/;
 /** Those of a server that does not let Gapless in: a wrong account or password, no TLS, no such database. */
 const NOT_LET_IN = /^(28|3D)/;
 const AWAY_ERRORS = new Set([

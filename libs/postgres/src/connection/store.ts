@@ -58,6 +58,8 @@ const SESSION = [
   `set timezone = 'UTC'`,
   'set row_security = on; set DateStyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
   'set lock_timeout = 0; set statement_timeout = 0',
+  // Postgres 16 does not have it.
+  `select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`,
 ].join('; ');
 
 /**
