@@ -59,7 +59,7 @@ allow api Create,Alter,AlterConfigs --topic "$prefix." --resource-pattern-type p
 
   # It looks in the staff alerts for those that a killed process may have written.
   allow alerting Read $(topics log staff-alerts)
-  allow alerting Write $(topics inbox staff-alerts dead-letter)
+  allow alerting Write $(topics inbox staff-alerts)
   allow alerting Read --group "$prefix-alerting"
 
   allow cli Read --topic "$prefix." --resource-pattern-type prefixed

@@ -5,6 +5,7 @@ import type { Type } from '@nestjs/common';
 import { parse } from 'yaml';
 import { topicNames, topicRole, type KafkaBatchesOptions } from '#libs/kafka-log';
 import { CONSUMER_GROUPS, STAGE_NAMES, STAGES, type StageName } from '#libs/runtime';
+import { runProgram } from '../support/outside-clients.js';
 import { ROOT } from '../support/root.js';
 import { STAGE_MODULES } from '../support/stages.js';
 import { readText } from './support/documents.js';
@@ -34,6 +35,16 @@ function consumersOf(module: Type): Readonly<Record<string, readonly string[]>> 
     consumers[group] = topics(TOPICS).map((topic) => topicRole(topic).replace(/^retry-\d.*$/, 'retry'));
   }
   return consumers;
+}
+
+/** Returns the roles of the topics that `docker/kafka/acls.sh` lets the stage write to. */
+async function writableBy(stage: StageName): Promise<readonly string[]> {
+  const env = { ...process.env, BROKERS: 'broker:9092', KAFKA_ACLS: 'echo' };
+  const calls = (await runProgram('sh', ['docker/kafka/acls.sh'], { cwd: ROOT, env })).toString().split('\n');
+  const allowed = calls.filter((call) => /--operation Write\b/.test(call) && call.includes(`User:gapless-${stage} `));
+  return allowed.flatMap((call) =>
+    [...call.matchAll(/--topic gapless\.([a-z-]+)/g)].map(([, role = '']) => role.replace(/-$/, '')),
+  );
 }
 
 describe('the list of stages', () => {
@@ -71,6 +82,12 @@ describe('the list of stages', () => {
   describe.each(STAGE_NAMES)('%s', (name: StageName) => {
     it('reads what its handlers read, by the same consumer groups', () => {
       expect(consumersOf(STAGE_MODULES[name])).toEqual(STAGES[name].consumers);
+    });
+
+    it('may write to its topics in Kafka, and to no other', async () => {
+      // The api creates the topics, and notes in one of them whose they are.
+      const more = name === 'api' ? ['installation'] : [];
+      expect((await writableBy(name)).toSorted()).toEqual([...STAGES[name].writes, ...more].toSorted());
     });
 
     it('is run by its app, at its port', () => {

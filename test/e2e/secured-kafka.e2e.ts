@@ -37,7 +37,7 @@ const MAY_WRITE: Readonly<Record<string, readonly (typeof ROLES)[number][]>> = {
   sequencer: ['log', 'sequences', 'dead-letter'],
   dispatcher: ['attempts', 'attempts-slow', 'deliveries', 'dead-letter'],
   projector: ['dead-letter'],
-  alerting: ['inbox', 'staff-alerts', 'dead-letter'],
+  alerting: ['inbox', 'staff-alerts'],
   cli: [],
   service: ['inbox'],
 };
