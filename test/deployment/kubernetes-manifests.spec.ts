@@ -143,6 +143,17 @@ describe('the manifests for Kubernetes', () => {
     expect(settings.sort()).toEqual([...SECRETS.map((name) => `${name}_FILE`), ...files].sort());
   });
 
+  it('name the settings that the migrations may also need, each where its secret is mounted', () => {
+    const named = readText(`${DIRECTORY}/migrate.yaml`).matchAll(/^ +# - \{ name: (\S+), value: (\S+) \}$/gm);
+    const settings = Object.fromEntries([...named].map(([, name, value]) => [name!, value!]));
+    expect(Object.keys(settings)).toEqual([
+      'TENANT_DATABASE_URL_FILE',
+      'PROJECTION_DATABASE_URLS_FILE',
+      'SECRET_ENCRYPTION_KEYS_FILE',
+    ]);
+    expect(environmentProblems(settings)).toEqual([]);
+  });
+
   it("let only the migrations and the command of an operator have the owner's account", () => {
     const holders = workloads.filter(({ spec }) => JSON.stringify(spec).includes('owner-database-url'));
     expect(holders.map(({ metadata }) => metadata.name)).toEqual(['command', 'migrate']);

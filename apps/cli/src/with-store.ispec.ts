@@ -4,7 +4,7 @@ import { databaseName } from '#libs/runtime';
 import { createTestDatabase } from '../../../test/support/infrastructure/database.js';
 import { migrateTestDatabase } from '../../../test/support/store.js';
 import { openFeed } from './open-feed.js';
-import { withStore } from './with-store.js';
+import { withStore, withUnopenedStore } from './with-store.js';
 
 it('leaves the schema as it is, unless the command fills new databases', async () => {
   const database = await createTestDatabase(() => Promise.resolve(), 'empty');
@@ -27,6 +27,35 @@ it('leaves the schema as it is, unless the command fills new databases', async (
   } finally {
     await database.drop();
   }
+});
+
+it.each([
+  ['makes no account for requests if the settings say so', 'off', 0],
+  ['makes no account for requests if the settings name one', 'postgres://requests@localhost/gapless', 0],
+  ['makes an account for requests otherwise', undefined, 1],
+])('%s', async (_title, tenantDatabaseUrl, logins) => {
+  const [main, feed] = await Promise.all([1, 2].map(() => createTestDatabase(() => Promise.resolve(), 'empty')));
+  try {
+    const environment = {
+      DATABASE_URL: main!.url,
+      PROJECTION_DATABASE_URLS: feed!.url,
+      TENANT_DATABASE_URL: tenantDatabaseUrl,
+    };
+    await withUnopenedStore(environment, async (store) => {
+      for (const each of [store, ...store.feed.others.map((other) => other.store)]) await each.migrate();
+    });
+    for (const { url } of [main!, feed!]) {
+      const found = await withStore({ DATABASE_URL: url }, (store) => store.query('select from tenant_login'));
+      expect(found).toHaveLength(logins);
+    }
+  } finally {
+    await Promise.all([main!.drop(), feed!.drop()]);
+  }
+});
+
+it('refuses an account for requests that is not one', async () => {
+  const environment = { DATABASE_URL: 'postgres://localhost/gapless', TENANT_DATABASE_URL: 'on' };
+  await expect(withUnopenedStore(environment, () => Promise.resolve())).rejects.toThrow(/^TENANT_DATABASE_URL=…: /);
 });
 
 it('migrates the databases to which the feed moves, whatever the settings say', async () => {

@@ -1,6 +1,6 @@
 import { OperatorError, type OrgId } from '#libs/domain';
 import { isPostgresAway, isQueryTimeout, Store } from '#libs/postgres';
-import { createLogger, readSetting, SETTINGS, type Environment } from '#libs/runtime';
+import { createLogger, readSetting, SETTINGS, type Environment, type Setting } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
 
@@ -41,22 +41,25 @@ function unknownPartitions(): never {
   throw new Error('the command does not know where the feeds of organizations are');
 }
 
+function valueOf<Value>(setting: Setting<Value>, environment: Environment): Value {
+  const reading = readSetting(setting, environment);
+  if (reading.kind === 'problem') throw new CliError(reading.problem);
+  return reading.value;
+}
+
 /** Like `withStore`, but with a store that is not open. */
 export async function withUnopenedStore<T>(
   environment: Environment,
   act: (store: Store) => Promise<T>,
   { partitionOf = unknownPartitions, migrates = false, ...options }: QueryOptions = {},
 ): Promise<T> {
-  const migratesAtStart = readSetting(SETTINGS.migrateAtStart, environment);
-  if (migratesAtStart.kind === 'problem') throw new CliError(migratesAtStart.problem);
-  const databaseUrls = readSetting(SETTINGS.projectionDatabaseUrls, environment);
-  if (databaseUrls.kind === 'problem') throw new CliError(databaseUrls.problem);
   const store = new Store({
     databaseUrl: await findDatabaseUrl(environment),
+    tenantDatabaseUrl: valueOf(SETTINGS.tenantDatabaseUrl, environment),
     applicationName: 'gapless-cli',
     logger: createLogger('silent', 'cli'),
-    migratesWhenOpened: migrates && migratesAtStart.value,
-    feed: { databaseUrls: databaseUrls.value, partitionOf },
+    migratesWhenOpened: valueOf(SETTINGS.migrateAtStart, environment) && migrates,
+    feed: { databaseUrls: valueOf(SETTINGS.projectionDatabaseUrls, environment), partitionOf },
     ...options,
   });
   try {

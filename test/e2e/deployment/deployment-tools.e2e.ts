@@ -189,6 +189,18 @@ describe('the Helm chart', () => {
     expect(await chart({ ...REQUIRED, ...oneAccount })).toContain('value: /secrets/projection-database-urls }');
   });
 
+  itUnless(LACKS.kubernetesTools, 'migrates with the account for requests that the stages use', async () => {
+    const jobWith = async (values: Readonly<Record<string, string>>) =>
+      JSON.stringify(named(objectsIn(await chart({ ...REQUIRED, ...values })), 'Job', 'mine-migrate-1'));
+    expect(await jobWith({})).not.toContain('TENANT_DATABASE_URL');
+    expect(await jobWith({ 'settings.TENANT_DATABASE_URL': 'off' })).toContain(
+      '{"name":"TENANT_DATABASE_URL","value":"off"}',
+    );
+    const job = await jobWith({ 'secrets.more.tenant-database-url': 'postgres://requests:c@db.example.com/gapless' });
+    expect(job).toContain('{"name":"TENANT_DATABASE_URL_FILE","value":"/secrets/tenant-database-url"}');
+    expect(job).toContain('"key":"tenant-database-url"');
+  });
+
   itUnless(LACKS.kubernetesTools, 'replaces the pods when a setting or a secret changes', async () => {
     const podsOf = async (values: Readonly<Record<string, string>>) => {
       const { spec } = named(objectsIn(await chart({ ...REQUIRED, ...values })), 'Deployment', 'mine-sequencer') as {

@@ -12,6 +12,7 @@ import { oneTo } from '../../../../../test/support/sequence.js';
 import { aStore, migrateTestDatabase } from '../../../../../test/support/store.js';
 import { makeTopics } from '../../../../../test/support/topics.js';
 import type { Installation } from '../../installation.js';
+import { withStore } from '../../with-store.js';
 import { feedTables, foldHere } from '../fold/fold-stretches.js';
 import { moveFeed } from './move-feed.js';
 
@@ -133,6 +134,21 @@ describe('a move into databases that were folded from other records than the log
     await expect(move()).rejects.toThrow(isRefused);
     expect(close).not.toHaveBeenCalled();
     expect(await new FeedLists(store).servedId()).toBeNull();
+  });
+});
+
+describe('a move into an empty database', () => {
+  it('makes no account for requests there if the settings say so', async () => {
+    const empty = await createTestDatabase(() => Promise.resolve(), 'empty');
+    try {
+      installation = { ...installation, config: { ...installation.config, tenantDatabaseUrl: 'off' } };
+      jest.spyOn(FeedLists.prototype, 'readiness').mockRejectedValueOnce(new Error('interrupted'));
+      await expect(move(empty.url)).rejects.toThrow('interrupted');
+      const logins = await withStore({ DATABASE_URL: empty.url }, (target) => target.query('select from tenant_login'));
+      expect(logins).toEqual([]);
+    } finally {
+      await empty.drop();
+    }
   });
 });
 

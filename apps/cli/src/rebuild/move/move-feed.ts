@@ -112,6 +112,7 @@ export async function moveFeed(
   }
   const target = new Store({
     databaseUrl: store.databaseUrl,
+    tenantDatabaseUrl: config.tenantDatabaseUrl,
     applicationName: 'gapless-move',
     logger: createLogger('silent', 'cli'),
     migratesWhenOpened: true,
