@@ -16,6 +16,7 @@ import { CaughtUpPartitions } from './caught-up-partitions.js';
 import { EarlySweeps, PREPARED_MS } from './early-sweeps.js';
 import { FoldedInbox } from './folded-inbox.js';
 import { Sweep, type SweepOptions, type Swept } from './sweep.js';
+import { sweptInTimeUntil } from './swept-in-time.js';
 
 /** How long a sweep waits for partitions that lag, milliseconds: the fold gathers records before it applies them. */
 const PATIENCE_MS = 5_000;
@@ -60,7 +61,10 @@ export class SweepRegularly extends RegularWork {
     const { config, topics, clock, logger, metrics } = kit;
     const partitions = Array.from({ length: config.partitions }, (_, partition) => partition);
     this.#sweptAt = new Map(partitions.map((partition) => [partition, clock.now()]));
-    this.#measure();
+    metrics.beforeScrape(() => {
+      const untilMs = sweptInTimeUntil(this.#sweptAt.values(), config.sweepIntervalMs, clock.now());
+      metrics.set('gapless_alerting_swept_timestamp_seconds', {}, untilMs / 1_000);
+    });
     this.#admin = new KeptAdmin(connection);
     const positions = new LogPositions(this.#admin);
     this.#writer = new PartitionWriter(connection);
@@ -153,16 +157,10 @@ export class SweepRegularly extends RegularWork {
     for (const partition of swept.partitions) {
       if (this.#sweptAt.has(partition) && !swept.failures.has(partition)) this.#sweptAt.set(partition, nowMs);
     }
-    this.#measure();
     const [failure] = swept.failures.values();
     if (swept.failures.size === 0) this.health.ready(HEALTH_PART);
     else this.failed(failure);
     return swept;
-  }
-
-  #measure(): void {
-    const oldestMs = Math.min(...this.#sweptAt.values());
-    this.kit.metrics.set('gapless_alerting_swept_timestamp_seconds', {}, oldestMs / 1_000);
   }
 
   #swept(swept: Swept): Swept {

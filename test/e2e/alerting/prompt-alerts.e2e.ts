@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { conversationData } from '../../support/conversations.js';
 import { eventually } from '../../support/infrastructure/eventually.js';
+import { scrape, valueOf } from '../../support/scrape.js';
 import { DeliverySuite, type Subscribed } from '../delivery/support/delivery-suite.js';
 import { envelopeOf } from '../delivery/support/pushes.js';
 
@@ -61,6 +62,14 @@ async function pushed(desk: Subscribed, count: number): Promise<readonly Push[]>
     return pushes;
   });
 }
+
+it('alerting shows that no sweep is overdue while none comes', async () => {
+  const inTimeUntil = async () => valueOf(await scrape(suite.app.url), 'gapless_alerting_swept_timestamp_seconds')!;
+  const before = await inTimeUntil();
+  await eventually(async () => {
+    expect(await inTimeUntil()).toBeGreaterThan(before);
+  });
+});
 
 describe('an alert', () => {
   it('is pushed soon after each threshold, and only for a chat that still waits', async () => {

@@ -192,6 +192,8 @@ describe('loadConfig', () => {
     ['MAX_PENDING_INGEST', '128'],
     ['DNS_SERVERS', '127.0.0.1'],
     ['DNS_SERVERS', 'dns.example.com:53'],
+    ['DELIVERY_TIMEOUT', '86400001ms'],
+    ['SWEEP_INTERVAL', '30d'],
     ['DNS_SERVERS', '127.0.0.1:65536'],
     ['ALLOWED_PRIVATE_NETWORKS', 'all'],
     ['DENIED_NETWORKS', '10.0.0.0'],

@@ -1,6 +1,6 @@
 import { parseOrgId, type OrgId } from '#libs/domain';
 import { KAFKA_SASL, type Config } from './config.js';
-import { parseDuration } from './duration.js';
+import { DAY_MS, parseDuration } from './duration.js';
 import type { Setting, WhenUnset } from './setting.js';
 import { parseNetworks, parsePorts, type Network, type Ports } from '../networks/index.js';
 import { STAGE_NAMES, STAGES } from '../stages.js';
@@ -75,6 +75,16 @@ function networks(name: string, meaning: string): Setting<readonly Network[]> {
 function duration(name: string, fallback: string, meaning: string): Setting<number> {
   const expected = 'a duration such as 500ms, 10s, 5m, 6h or 30d';
   return setting(name, byDefault(fallback), expected, parseDuration, meaning);
+}
+
+/** A duration that timers wait for. Node's timers take at most 24 days; a longer one ends at once. */
+function wait(name: string, fallback: string, meaning: string): Setting<number> {
+  const parse = (text: string) => {
+    const ms = parseDuration(text);
+    return ms === undefined || ms > DAY_MS ? undefined : ms;
+  };
+  const expected = 'a duration of at most 1d, such as 500ms, 10s or 5m';
+  return setting(name, byDefault(fallback), expected, parse, `${meaning}; at most \`1d\``);
 }
 
 function flag(name: string, fallback: boolean, meaning: string): Setting<boolean> {
@@ -214,7 +224,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     parseSchedule,
     'the delays before the retries, at most 20, in `ms`, `s`, `m` or `h`; one topic for each; can be changed at any time',
   ),
-  deliveryTimeoutMs: duration(
+  deliveryTimeoutMs: wait(
     'DELIVERY_TIMEOUT',
     '10s',
     'the longest time from the start of the connection to the response headers',
@@ -232,7 +242,7 @@ export const SETTINGS: { readonly [Key in keyof Config]: Setting<Config[Key]> } 
     '365d',
     'how long Gapless keeps an entry of the audit log, and a key that has ended',
   ),
-  sweepIntervalMs: duration(
+  sweepIntervalMs: wait(
     'SWEEP_INTERVAL',
     '5s',
     'how often alerting looks at all live chats that wait, besides the moments at which they pass a threshold',

@@ -314,7 +314,7 @@ export const METRICS = {
   },
   gapless_alerting_swept_timestamp_seconds: {
     kind: 'gauge',
-    help: 'Time up to which all waiting chats were looked at, or of the start of the process. Each alerting process looks at all.',
+    help: 'Time up to which all waiting chats were looked at as often as SWEEP_INTERVAL says. Each alerting process looks at all.',
     labels: [],
   },
   gapless_alert_mails_total: {
