@@ -86,9 +86,6 @@ export type StageName = keyof typeof STAGES;
 /** The stages in the order of their ports. */
 export const STAGE_NAMES = Object.keys(STAGES) as readonly StageName[];
 
-/** Every consumer group, without the topic prefix. */
-export const CONSUMER_GROUPS: readonly string[] = STAGE_NAMES.flatMap((name) => Object.keys(STAGES[name].consumers));
-
 /**
  * The order in which to replace processes by those of a new version: readers of a topic before its writers. The
  * exception is alerting, which reads the sequencer's log but comes after it. It writes to the inbox, and the log is a

@@ -1,5 +1,5 @@
 import { STAGE_NODE_OPTIONS } from '#libs/local-installation';
-import { CONSUMER_GROUPS, SETTINGS, STAGE_NAMES, STAGES } from '#libs/runtime';
+import { SETTINGS, STAGE_NAMES, STAGES } from '#libs/runtime';
 import { replaceLines } from './marked-lines.js';
 import { helmStages, helmValues, kustomizeStages } from './stage-manifests.js';
 
@@ -29,9 +29,17 @@ function scrapeConfigs(): readonly string[] {
   ]);
 }
 
-function missingGroups(): readonly string[] {
-  const absent = CONSUMER_GROUPS.map((group) => `absent(gapless_consumer_lag_records{group="${group}"})`);
-  return ['expr: |', ...absent.map((query, index) => `  ${index === 0 ? '' : 'or '}${query}`)];
+/** The query of the stages, the api aside, that no process runs. A process that waits for its start counts as running. */
+function missingStages(): readonly string[] {
+  const absent = STAGE_NAMES.filter((stage) => stage !== 'api').map(
+    (stage) => `absent(gapless_build_info{app="${stage}"})`,
+  );
+  return [
+    'expr: |',
+    '  (',
+    ...absent.map((query, index) => `    ${index === 0 ? '' : 'or '}${query}`),
+    '  ) unless on () gapless_build_info{app="standalone"}',
+  ];
 }
 
 function nestProjects(): string {
@@ -56,7 +64,7 @@ export const DEPLOYMENT_FILES: Readonly<Record<string, (text: string) => string>
   'docker/compose.yaml': (text) => replaceLines(text, 'stages', composeServices()),
   'docker/compose.cluster.yaml': (text) => replaceLines(text, 'stages', composeServices()),
   'docker/observability/prometheus/prometheus.yml': (text) => replaceLines(text, 'stages', scrapeConfigs()),
-  'docker/observability/prometheus/alerts.yml': (text) => replaceLines(text, 'consumer groups', missingGroups()),
+  'docker/observability/prometheus/alerts.yml': (text) => replaceLines(text, 'stages', missingStages()),
   'docker/kubernetes/stages.yaml': kustomizeStages,
   'docker/helm/values.yaml': (text) => replaceLines(text, 'stages', helmValues()),
   'docker/helm/templates/stages.yaml': helmStages,
