@@ -31,6 +31,8 @@ interface Relayed {
 const DEFAULT_POLL_INTERVAL_MS = 200;
 /** After so many pages of a proxy and no success, the proxy itself is the reason. */
 const MAX_STRAYS = 10;
+/** What a proxy answers to every request: the base URL has moved, a login is missing, or it is busy. */
+const ABOUT_ALL: readonly number[] = [301, 308, 401, 407, 408, 429];
 const REPEATS_EXPIRE =
   'This outbox can append an event twice: Gapless knows the ids of its sink for 15 minutes only. Use an HttpSink.';
 
@@ -168,16 +170,16 @@ function isAborted(signal: AbortSignal): boolean {
 
 /**
  * Whether the error may be about one of the events, and not about all requests like a wrong key. Also if a proxy refuses
- * what an event says, or hides the answer of Gapless with a page of its own.
+ * what an event says, or hides the answer of Gapless with a page of its own. It may choose any status for that.
  */
 function isAboutAnEvent(error: unknown): boolean {
-  return isRefusal(error) || (error instanceof ApiError && isForeign(error) && [403, 422].includes(error.status ?? 0));
+  if (isRefusal(error)) return true;
+  if (!(error instanceof ApiError) || !isForeign(error)) return false;
+  const { status = 0 } = error;
+  return status >= 200 && status < 500 && !ABOUT_ALL.includes(status);
 }
 
-/**
- * Whether Gapless refuses the event for good. A 422 of a proxy does not say that. A proxy that limits the size of requests
- * answers 413: then fewer events at once may pass it.
- */
+/** Whether Gapless refuses the event for good. A proxy does not: its limits and rules can be changed. */
 function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 413 || (error.status === 422 && !isForeign(error)));
+  return error instanceof ApiError && (error.status === 413 || error.status === 422) && !isForeign(error);
 }

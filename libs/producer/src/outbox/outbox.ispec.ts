@@ -218,7 +218,7 @@ describe('the outbox', () => {
     expect(refused).toEqual([]);
   });
 
-  it.each([403, 422])(
+  it.each([200, 302, 400, 403, 406, 413, 422])(
     'lets an event that a proxy answers with a page and %i wait with its organization alone',
     async (status) => {
       const [blocked, other] = [anOrgId(), anOrgId()];
