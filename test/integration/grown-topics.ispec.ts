@@ -65,26 +65,35 @@ async function feedOf(count: number): Promise<readonly string[]> {
   });
 }
 
-/** As services do whose client goes by the partitions of the topic; with a stamp that only counts in its own partition. */
-async function produceMisplaced(count: number, dataJson = '{}'): Promise<readonly string[]> {
-  const events = oneTo(count).map((): InboxEvent => {
-    const occurredAt = new Date().toISOString();
-    return { id: anEventId(), event: 'ticket.created', occurredAt, orgId, widgetId: null, dataJson };
-  });
+function someEvents(count: number, dataJson = '{}'): readonly InboxEvent[] {
+  const occurredAt = new Date().toISOString();
+  return oneTo(count).map(() => ({
+    id: anEventId(),
+    event: 'ticket.created',
+    occurredAt,
+    orgId,
+    widgetId: null,
+    dataJson,
+  }));
+}
+
+/** With a stamp that only counts in the partition of the organization. */
+async function produce(values: readonly Buffer[], partition: number): Promise<void> {
   const producer = connection.kafka.producer();
   await producer.connect();
   const written = await producer.send({
     topic: topic('inbox'),
-    messages: events.map((event) => ({
-      key: orgId,
-      value: inboxValue(event),
-      partition: partitionOf(orgId, GROWN),
-      headers: { 'checked-to': '999999' },
-    })),
+    messages: values.map((value) => ({ key: orgId, value, partition, headers: { 'checked-to': '999999' } })),
   });
   await producer.disconnect();
   // kafkajs leaves out, without an error, what goes to a partition that the broker does not name yet.
   expect(written).toHaveLength(1);
+}
+
+/** As services do whose client goes by the partitions of the topic. */
+async function produceMisplaced(count: number, dataJson = '{}'): Promise<readonly string[]> {
+  const events = someEvents(count, dataJson);
+  await produce(events.map(inboxValue), partitionOf(orgId, GROWN));
   return events.map(({ id }) => id);
 }
 
@@ -154,6 +163,21 @@ it('moves more than fits into one request', async () => {
   await expectApplied();
   await start();
   expect(await feedOf(ids.length)).toEqual(ids);
+});
+
+it('does not move again what an interrupted repair has moved', async () => {
+  await app.stop();
+  await connection.withAdmin((admin) =>
+    admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] }),
+  );
+  const events = someEvents(3);
+  const values = events.map(inboxValue);
+  await eventually(() => produce(values, partitionOf(orgId, GROWN)));
+  await produce(values.slice(0, 2), partitionOf(orgId, PARTITIONS));
+  await expectApplied();
+  const inbox = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('inbox'));
+  const moved = inbox.filter(({ partition }) => partition === partitionOf(orgId, PARTITIONS));
+  expect(moved.map(({ value }) => String(value))).toEqual(values.map(String));
 });
 
 it('moves what it can read, and leaves batches that nobody can, such as one with a codec that Gapless does not take', async () => {

@@ -1,3 +1,4 @@
+import type { InboxEvent } from '#libs/domain';
 import {
   CHECKED_TO_HEADER,
   InstallationTopic,
@@ -15,6 +16,7 @@ import {
   type StoredRecord,
 } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
+import { inboxEventOf } from './inbox-event.js';
 
 /** A topic with more partitions than the installation has. */
 export interface GrownTopic {
@@ -50,12 +52,11 @@ export async function findGrownTopics(installation: Installation): Promise<reado
     const surplus = [...bounds].filter(([partition]) => partition >= plan.partitions);
     const isInbox = plan.topic === topics.inbox;
     const held = surplus.reduce((sum, [, { begin, end }]) => sum + end - begin, 0);
-    const unseen = isInbox
-      ? await readUnseen(
-          installation,
-          surplus.map(([partition]) => partition),
-        )
-      : [];
+    const unseen: StoredRecord[] = [];
+    if (isInbox) {
+      const partitions = surplus.map(([partition]) => partition);
+      await readUnseen(installation, partitions, (record) => unseen.push(record));
+    }
     const misplaced = unseen.filter(({ unreadable }) => unreadable === undefined);
     grown.push({
       topic: plan.topic,
@@ -68,66 +69,78 @@ export async function findGrownTopics(installation: Installation): Promise<reado
   return grown;
 }
 
-/** Reads the records that the sequencer has not read. It has put the others into the dead letters. */
+/** Reads the inbox records that the sequencer has not read. It has put the others into the log or the dead letters. */
 async function readUnseen(
   { connection, topics, config }: Installation,
   partitions: readonly number[],
-): Promise<readonly StoredRecord[]> {
+  onRecord: (record: StoredRecord) => void,
+): Promise<void> {
   const group = `${config.topicPrefix}-${SEQUENCER_GROUP}`;
   const seen = await new LogPositions(connection).committed(group, topics.inbox);
-  const records: StoredRecord[] = [];
   await readPartitions(
     connection,
     partitions.map((partition) => ({ topic: topics.inbox, partition, from: seen.get(partition) ?? 0 })),
-    (record) => records.push(record),
+    onRecord,
     { unreadable: 'given' },
   );
-  return records;
 }
 
-/**
- * Moves the records to the partitions of their keys, then lets processes start. If an interrupted run has moved a
- * record already, it comes twice, and the sequencer drops the repeat.
- */
-export async function settleGrownTopics(
-  { connection, topics, config }: Installation,
-  grown: readonly GrownTopic[],
-): Promise<void> {
+/** Moves the records to the partitions of their keys, then lets processes start. */
+export async function settleGrownTopics(installation: Installation, grown: readonly GrownTopic[]): Promise<void> {
   if (grown.length === 0) return;
-  const writer = new PartitionWriter(connection);
-  try {
-    for (const { topic, misplaced } of grown) await moveRecords(writer, topic, misplaced, config.partitions);
-  } finally {
-    await writer.close();
+  const { connection, topics, config } = installation;
+  const records = grown.flatMap(({ misplaced }) => misplaced);
+  if (records.length > 0) {
+    await moveRecords(installation, records);
+    const places = new Map(records.map(({ partition, offset }) => [partition, offset + 1]));
+    await moveGroup(connection, `${config.topicPrefix}-${SEQUENCER_GROUP}`, topics.inbox, places);
   }
-  const places = new Map(
-    grown.flatMap(({ misplaced }) => misplaced.map(({ partition, offset }) => [partition, offset + 1])),
-  );
-  if (places.size > 0) await moveGroup(connection, `${config.topicPrefix}-${SEQUENCER_GROUP}`, topics.inbox, places);
   const accepted = new Map(grown.map(({ topic, partitions }) => [topic, partitions]));
   await new InstallationTopic(connection, topics.installation).accept(accepted);
 }
 
-async function moveRecords(
-  writer: PartitionWriter,
-  topic: string,
-  records: readonly StoredRecord[],
-  partitions: number,
-): Promise<void> {
-  const byPlace = new Map<number, NewRecord[]>();
-  for (const { key, value, headers } of records) {
-    const place = partitionOf(key ?? '', partitions);
-    // The stamp is an offset of another log partition, so it is left out.
-    const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== CHECKED_TO_HEADER));
-    const moved = byPlace.get(place) ?? [];
-    moved.push({ topic, key, value, headers: kept });
-    byPlace.set(place, moved);
+/**
+ * Leaves out the events that an interrupted run has moved already. The sequencer drops repeats only if they come within
+ * minutes.
+ */
+async function moveRecords(installation: Installation, records: readonly StoredRecord[]): Promise<void> {
+  const { connection, topics, config } = installation;
+  const byPlace = new Map<number, StoredRecord[]>();
+  for (const record of records) {
+    const place = partitionOf(record.key ?? '', config.partitions);
+    const ofPlace = byPlace.get(place) ?? [];
+    ofPlace.push(record);
+    byPlace.set(place, ofPlace);
   }
-  for (const [place, moved] of byPlace) {
-    for (const stretch of stretchesOf(moved, { bytes: REQUEST_BYTES, records: PRODUCE_RECORDS })) {
-      await writer.write(topic, place, stretch);
+  const moved = new Set<string>();
+  await readUnseen(installation, [...byPlace.keys()], (record) => {
+    const event = inboxEventOf(record);
+    if (event !== undefined) moved.add(nameOf(event));
+  });
+  const writer = new PartitionWriter(connection);
+  try {
+    for (const [place, ofPlace] of byPlace) {
+      const left = ofPlace
+        .map((record) => ({ record, event: inboxEventOf(record) }))
+        .filter(({ event }) => event === undefined || !moved.has(nameOf(event)))
+        .map(({ record }) => movedRecord(topics.inbox, record));
+      for (const stretch of stretchesOf(left, { bytes: REQUEST_BYTES, records: PRODUCE_RECORDS })) {
+        await writer.write(topics.inbox, place, stretch);
+      }
     }
+  } finally {
+    await writer.close();
   }
+}
+
+function nameOf({ orgId, id }: InboxEvent): string {
+  return `${orgId}/${id}`;
+}
+
+function movedRecord(topic: string, { key, value, headers }: StoredRecord): NewRecord {
+  // The stamp is an offset of another log partition, so it is left out.
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== CHECKED_TO_HEADER));
+  return { topic, key, value, headers: kept };
 }
 
 /** For people. */

@@ -1,8 +1,8 @@
-import { idFingerprint, parseEndpointId, type EventId, type OrgId } from '#libs/domain';
-import { parseInboxValue } from '#libs/event-validation';
+import { idFingerprint, type EventId, type OrgId } from '#libs/domain';
 import { FeedRepair } from '#libs/postgres';
-import { partitionOf, readPartitions, TARGET_ENDPOINT_HEADER, type StoredRecord } from '#libs/kafka-log';
+import { partitionOf, readPartitions, type StoredRecord } from '#libs/kafka-log';
 import type { Installation } from '../installation.js';
+import { inboxEventOf } from './inbox-event.js';
 import type { LogContents } from './log-contents.js';
 
 /** The place where sequencing resumes in an inbox partition. */
@@ -64,9 +64,7 @@ export async function findInboxResumes(
 
 /** Returns the org and id of the event; `undefined` if the record belongs in the dead letters. */
 function eventOf(record: StoredRecord, partitions: number): Omit<Missing, 'offset'> | undefined {
-  if (record.unreadable !== undefined) return undefined;
-  const hasTarget = parseEndpointId(record.headers[TARGET_ENDPOINT_HEADER]) !== undefined;
-  const reading = parseInboxValue(record.value, record.key, record.timestampMs, { hasTarget });
-  if (!reading.ok || partitionOf(reading.event.orgId, partitions) !== record.partition) return undefined;
-  return { orgId: reading.event.orgId, id: reading.event.id };
+  const event = inboxEventOf(record);
+  if (event === undefined || partitionOf(event.orgId, partitions) !== record.partition) return undefined;
+  return { orgId: event.orgId, id: event.id };
 }
