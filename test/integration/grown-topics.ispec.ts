@@ -180,6 +180,25 @@ it('does not move again what an interrupted repair has moved', async () => {
   expect(moved.map(({ value }) => String(value))).toEqual(values.map(String));
 });
 
+it('keeps the time of events that leave it to Kafka', async () => {
+  await app.stop();
+  await connection.withAdmin((admin) =>
+    admin.createPartitions({ topicPartitions: [{ topic: topic('inbox'), count: GROWN }] }),
+  );
+  const [event] = someEvents(1);
+  const value = Buffer.from(
+    inboxValue(event!)
+      .toString()
+      .replace(/"occurred_at":"[^"]+",/, ''),
+  );
+  await eventually(() => produce([value], partitionOf(orgId, GROWN)));
+  const [written] = await readTopic(gapless.environment['KAFKA_BROKERS']!, topic('inbox'));
+  await expectApplied();
+  await start();
+  await feedOf(1);
+  expect((await api.feed())[0]?.occurred_at).toBe(new Date(written!.timestampMs).toISOString());
+});
+
 it('moves what it can read, and leaves batches that nobody can, such as one with a codec that Gapless does not take', async () => {
   await app.stop();
   await connection.withAdmin(async (admin) => {

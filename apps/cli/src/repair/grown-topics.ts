@@ -1,4 +1,4 @@
-import type { InboxEvent } from '#libs/domain';
+import { inboxValue, type InboxEvent } from '#libs/domain';
 import {
   CHECKED_TO_HEADER,
   InstallationTopic,
@@ -123,7 +123,7 @@ async function moveRecords(installation: Installation, records: readonly StoredR
       const left = ofPlace
         .map((record) => ({ record, event: inboxEventOf(record) }))
         .filter(({ event }) => event === undefined || !moved.has(nameOf(event)))
-        .map(({ record }) => movedRecord(topics.inbox, record));
+        .map(({ record, event }) => movedRecord(topics.inbox, record, event));
       for (const stretch of stretchesOf(left, { bytes: REQUEST_BYTES, records: PRODUCE_RECORDS })) {
         await writer.write(topics.inbox, place, stretch);
       }
@@ -137,10 +137,11 @@ function nameOf({ orgId, id }: InboxEvent): string {
   return `${orgId}/${id}`;
 }
 
-function movedRecord(topic: string, { key, value, headers }: StoredRecord): NewRecord {
+function movedRecord(topic: string, { key, value, headers }: StoredRecord, event: InboxEvent | undefined): NewRecord {
   // The stamp is an offset of another log partition, so it is left out.
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== CHECKED_TO_HEADER));
-  return { topic, key, value, headers: kept };
+  // With `occurred_at`: its default is the record's timestamp, and the moved record gets another one.
+  return { topic, key, value: event === undefined ? value : inboxValue(event), headers: kept };
 }
 
 /** For people. */
