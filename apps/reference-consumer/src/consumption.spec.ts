@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Feed, GaplessEvent } from '#libs/consumer';
 import { catalogEntry } from '#libs/domain';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
+import { oneTo } from '../../../test/support/sequence.js';
 import { memoryState } from './consumer-state.js';
 import { Consumption } from './consumption.js';
 import { EventPrinter } from './event-printer.js';
@@ -18,27 +19,41 @@ function aQueuedChat(seq: number, id: string): GaplessEvent {
 const EXAMPLE = aQueuedChat(1, `evt_EXAMPLE${'0'.repeat(26)}`);
 const REAL = aQueuedChat(2, 'evt_2');
 
-/** Handles both events. @returns the first line of each text that is printed */
-async function printedOf(pushes: readonly GaplessEvent[]): Promise<readonly string[]> {
+const PUSH = { body: Buffer.from('{}'), deliveryId: 'whd_1', attempt: 1 };
+
+/** @returns a consumption of these events, which begins with the first, and the first line of each text that it prints */
+async function consuming(events: readonly GaplessEvent[], state = memoryState()) {
   const printed: string[] = [];
   const print = (text: string) => void printed.push(text.split('\n')[0] ?? '');
-  const events = [EXAMPLE, REAL];
+  const headSeq = events.length;
   const feed: Feed = {
-    page: ({ since }) =>
-      Promise.resolve({ events: events.filter(({ seq }) => seq > since), nextSeq: null, oldestSeq: 1, headSeq: 2 }),
+    page: ({ since, limit }) => {
+      const page = events.slice(since, since + (limit ?? headSeq));
+      const nextSeq = since + page.length < headSeq ? since + page.length : null;
+      return Promise.resolve({ events: page, nextSeq, oldestSeq: 1, headSeq });
+    },
   };
-  const state = memoryState();
   await state.cursor.save(0);
   const options = { orgId: ORG, feed, state, events: [QUEUED], printer: new EventPrinter(print), status: 200, print };
-  const consumption = new Consumption({ ...options, onReady: () => undefined });
-  for (const event of pushes) consumption.take(event, { body: Buffer.from('{}'), deliveryId: 'whd_1', attempt: 1 });
+  return { consumption: new Consumption({ ...options, onReady: () => undefined }), printed };
+}
+
+/** Runs the consumption until the expectations are met. */
+async function running(consumption: Consumption<undefined>, expectations: () => void | Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const running = consumption.run(stop.signal);
-  await eventually(() => {
+  const run = consumption.run(stop.signal);
+  await eventually(expectations);
+  stop.abort();
+  await run;
+}
+
+/** Handles both events. @returns the first line of each text that is printed */
+async function printedOf(pushes: readonly GaplessEvent[]): Promise<readonly string[]> {
+  const { consumption, printed } = await consuming([EXAMPLE, REAL]);
+  for (const event of pushes) consumption.take(event, PUSH);
+  await running(consumption, () => {
     expect(printed.at(-1)).toMatch(/ALERT/);
   });
-  stop.abort();
-  await running;
   return printed;
 }
 
@@ -54,5 +69,30 @@ describe('an example of an alert', () => {
       expect.stringMatching(/^#1 {2}conversation\.queued {2}evt_EXAMPLE0+ {2}attempt 1 .*answered 200$/),
       ...real,
     ]);
+  });
+});
+
+describe('the pushes that wait for their turn', () => {
+  const events = oneTo(5_000).map((seq) => aQueuedChat(seq, `evt_${seq}`));
+  const last = aQueuedChat(5_001, 'evt_5001');
+
+  it('are limited in number, and later events are read from the feed', async () => {
+    const { consumption, printed } = await consuming([...events, last]);
+    for (const event of [...events, last]) consumption.take(event, PUSH);
+    await running(consumption, () => {
+      expect(printed).toContainEqual(expect.stringMatching(/^#5000 .*attempt 1/));
+      expect(printed).toContainEqual(expect.stringMatching(/^#5001 .*read from the feed/));
+    });
+  });
+
+  it('make room for others if their events were handled before a restart', async () => {
+    const state = memoryState();
+    for (const event of events) await state.dedup.once(event, () => Promise.resolve());
+    const { consumption, printed } = await consuming([...events], state);
+    for (const event of events) consumption.take(event, PUSH);
+    await running(consumption, async () => {
+      if ((await state.cursor.load()) === 5_000) consumption.take(last, PUSH);
+      expect(printed).toContainEqual(expect.stringMatching(/^#5001 .*answered 200$/));
+    });
   });
 });

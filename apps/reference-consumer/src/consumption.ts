@@ -21,14 +21,16 @@ export interface ConsumptionOptions<Transaction> {
 
 /** How often to look for a last event whose push was lost, so that someone at the terminal sees it soon. */
 const POLL_INTERVAL_MS = 5_000;
+/** How many pushes are kept, as many as events in the stream. An event whose push is not kept is read from the feed. */
+const MAX_PUSHES = 5_000;
 
 /** Handles every event of the organization once, in order, whether it is pushed or has to be read from the feed. */
 export class Consumption<Transaction> {
   readonly #options: ConsumptionOptions<Transaction>;
   readonly #stream: EventStream<Transaction>;
   readonly #events: ReadonlySet<string>;
-  /** The pushes of events that wait for their turn. */
-  readonly #pushes = new Map<string, Push>();
+  /** The pushes of events that wait for their turn, by seq. */
+  readonly #pushes = new Map<number, Push>();
 
   constructor(options: ConsumptionOptions<Transaction>) {
     const { orgId, feed, state, print, onReady } = options;
@@ -58,10 +60,10 @@ export class Consumption<Transaction> {
   /** Takes a verified push. */
   take(event: GaplessEvent, push: Push): void {
     const { print, status } = this.#options;
-    if (event.seq <= (this.#stream.position ?? 0)) print(repeatText(event, push, status));
+    if (event.seq <= this.#position) print(repeatText(event, push, status));
     else {
-      this.#pushes.set(event.id, push);
       this.#stream.push(event);
+      this.#keep(event, push);
     }
   }
 
@@ -77,14 +79,26 @@ export class Consumption<Transaction> {
     }
   }
 
+  get #position(): number {
+    return this.#stream.position ?? 0;
+  }
+
+  #keep({ seq }: GaplessEvent, push: Push): void {
+    if (this.#pushes.size >= MAX_PUSHES) {
+      // Events that were handled before a restart have no turn.
+      for (const kept of this.#pushes.keys()) if (kept <= this.#position) this.#pushes.delete(kept);
+    }
+    if (this.#pushes.size < MAX_PUSHES) this.#pushes.set(seq, push);
+  }
+
   async #handle(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void> {
     const { state, printer, status } = this.#options;
-    const push = this.#pushes.get(event.id);
+    const push = this.#pushes.get(event.seq);
     // Tests and examples are pushed without a subscription. The feed also has those of other endpoints.
     if (push !== undefined || (this.#events.has(event.event) && !isExample(event))) {
       await state.record(event, source, transaction);
       printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });
     }
-    this.#pushes.delete(event.id);
+    this.#pushes.delete(event.seq);
   }
 }
