@@ -50,7 +50,7 @@ async function running(consumption: Consumption<undefined>, expectations: () => 
 /** Handles both events. @returns the first line of each text that is printed */
 async function printedOf(pushes: readonly GaplessEvent[]): Promise<readonly string[]> {
   const { consumption, printed } = await consuming([EXAMPLE, REAL]);
-  for (const event of pushes) consumption.take(event, PUSH);
+  for (const event of pushes) await consumption.take(event, PUSH);
   await running(consumption, () => {
     expect(printed.at(-1)).toMatch(/ALERT/);
   });
@@ -70,6 +70,18 @@ describe('an example of an alert', () => {
       ...real,
     ]);
   });
+
+  it('whose push comes after it was read is printed once', async () => {
+    const { consumption, printed } = await consuming([EXAMPLE, REAL]);
+    await running(consumption, async () => {
+      expect(printed.at(-1)).toMatch(/ALERT/);
+      for (const attempt of [1, 2]) await consumption.take(EXAMPLE, { ...PUSH, attempt });
+    });
+    expect(printed.slice(-2)).toEqual([
+      expect.stringMatching(/^#1 .* attempt 1 .*answered 200$/),
+      expect.stringMatching(/^#1 .* attempt 2 .*answered 200 {2}handled before$/),
+    ]);
+  });
 });
 
 describe('the pushes that wait for their turn', () => {
@@ -78,7 +90,7 @@ describe('the pushes that wait for their turn', () => {
 
   it('are limited in number, and later events are read from the feed', async () => {
     const { consumption, printed } = await consuming([...events, last]);
-    for (const event of [...events, last]) consumption.take(event, PUSH);
+    for (const event of [...events, last]) await consumption.take(event, PUSH);
     await running(consumption, () => {
       expect(printed).toContainEqual(expect.stringMatching(/^#5000 .*attempt 1/));
       expect(printed).toContainEqual(expect.stringMatching(/^#5001 .*read from the feed/));
@@ -89,9 +101,9 @@ describe('the pushes that wait for their turn', () => {
     const state = memoryState();
     for (const event of events) await state.dedup.once(event, () => Promise.resolve());
     const { consumption, printed } = await consuming([...events], state);
-    for (const event of events) consumption.take(event, PUSH);
+    for (const event of events) await consumption.take(event, PUSH);
     await running(consumption, async () => {
-      if ((await state.cursor.load()) === 5_000) consumption.take(last, PUSH);
+      if ((await state.cursor.load()) === 5_000) await consumption.take(last, PUSH);
       expect(printed).toContainEqual(expect.stringMatching(/^#5001 .*answered 200$/));
     });
   });

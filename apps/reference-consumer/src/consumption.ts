@@ -23,6 +23,8 @@ export interface ConsumptionOptions<Transaction> {
 const POLL_INTERVAL_MS = 5_000;
 /** How many pushes are kept, as many as events in the stream. An event whose push is not kept is read from the feed. */
 const MAX_PUSHES = 5_000;
+/** How many skipped events are remembered, in case their push comes later. */
+const MAX_SKIPPED = 1_000;
 
 /** Handles every event of the organization once, in order, whether it is pushed or has to be read from the feed. */
 export class Consumption<Transaction> {
@@ -31,6 +33,8 @@ export class Consumption<Transaction> {
   readonly #events: ReadonlySet<string>;
   /** The pushes of events that wait for their turn, by seq. */
   readonly #pushes = new Map<number, Push>();
+  /** The ids of events that were skipped in the feed because they had no push, oldest first. */
+  readonly #skipped = new Set<string>();
 
   constructor(options: ConsumptionOptions<Transaction>) {
     const { orgId, feed, state, print, onReady } = options;
@@ -57,10 +61,18 @@ export class Consumption<Transaction> {
     });
   }
 
-  /** Takes a verified push. */
-  take(event: GaplessEvent, push: Push): void {
-    const { print, status } = this.#options;
-    if (event.seq <= this.#position) print(repeatText(event, push, status));
+  /**
+   * Takes a verified push.
+   * @throws any error of the store, if the event was skipped in the feed
+   */
+  async take(event: GaplessEvent, push: Push): Promise<void> {
+    const { state, print, status } = this.#options;
+    if (this.#skipped.delete(event.id)) {
+      // With its own id it counts as done, because the stream has passed it.
+      await state.dedup.once({ org_id: event.org_id, id: `${event.id}/pushed` }, (transaction) =>
+        this.#record(event, 'push', transaction, push),
+      );
+    } else if (event.seq <= this.#position) print(repeatText(event, push, status));
     else {
       this.#stream.push(event);
       this.#keep(event, push);
@@ -92,13 +104,25 @@ export class Consumption<Transaction> {
   }
 
   async #handle(event: GaplessEvent, source: EventSource, transaction: Transaction): Promise<void> {
-    const { state, printer, status } = this.#options;
     const push = this.#pushes.get(event.seq);
     // Tests and examples are pushed without a subscription. The feed also has those of other endpoints.
     if (push !== undefined || (this.#events.has(event.event) && !isExample(event))) {
-      await state.record(event, source, transaction);
-      printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });
-    }
+      await this.#record(event, source, transaction, push);
+    } else this.#skip(event);
     this.#pushes.delete(event.seq);
+  }
+
+  #skip({ id }: GaplessEvent): void {
+    this.#skipped.add(id);
+    for (const oldest of this.#skipped) {
+      if (this.#skipped.size <= MAX_SKIPPED) return;
+      this.#skipped.delete(oldest);
+    }
+  }
+
+  async #record(event: GaplessEvent, source: EventSource, transaction: Transaction, push?: Push): Promise<void> {
+    const { state, printer, status } = this.#options;
+    await state.record(event, source, transaction);
+    printer.handled(event, push === undefined ? { kind: 'read' } : { kind: 'pushed', push, status });
   }
 }

@@ -80,9 +80,7 @@ async function consumeStream<Transaction>(
       ready(position);
     },
   });
-  const server = await listen(options, (event, push) => {
-    consumption.take(event, push);
-  });
+  const server = await listen(options, (event, push) => consumption.take(event, push));
   try {
     const running = consumption.run(interrupted);
     // This comes before an endpoint is registered, so that every push is after the position.
