@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { apiErrorOf } from '../../api-client/src/index.js';
 import { FeedGapError, FeedResetError } from '../../consumer/src/index.js';
 import { explain } from './explain.js';
 
@@ -16,5 +17,12 @@ describe('the explanation of an error', () => {
       'The feed lacks the events between #10 and #12. Report this to the operator of Gapless. ' +
         'To go on without them, run the command again with --from 11.',
     );
+  });
+
+  it('does not blame the API key when a proxy asks for a login', () => {
+    expect(explain(apiErrorOf(401, '<html>'))).toBe(
+      'the answer is not from Gapless: check the base url, and proxies in between (401 unknown)',
+    );
+    expect(explain(apiErrorOf(401, { code: 'invalid_api_key', detail: '' }))).toMatch(/^The API key is not valid/);
   });
 });

@@ -33,7 +33,8 @@ function explainGap({ since, nextSeq }: FeedGapError): string {
 }
 
 function explainApi({ status, code, detail, problems }: ApiError): string {
-  if (status === 401)
+  // A proxy that asks for a login answers without a code.
+  if (status === 401 && code !== 'unknown')
     return 'The API key is not valid: it is unknown, revoked or expired. Run `gapless login`, or set GAPLESS_API_KEY.';
   if (status === undefined) return `Gapless does not answer (${code}): ${detail}. Check the URL and your connection.`;
   if (status === 404 && code === 'unknown') return 'There is no Gapless at this URL (404). Check --url or GAPLESS_URL.';
