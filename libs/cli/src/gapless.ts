@@ -24,6 +24,8 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   process.stderr.write(`gapless: the output cannot be written: ${message}\n`);
   process.exit(1);
 });
+// It may go to the same program (`gapless listen 2>&1 | head`).
+process.stderr.on('error', () => undefined);
 
 try {
   const program = gaplessProgram(
