@@ -7,7 +7,7 @@ import { Store } from '../../connection/store.js';
 import { DayPartitions } from '../../projections/days/day-partitions.js';
 import { FeedProjection } from '../../projections/feed-projection.js';
 import { aTestStore } from '../../testing/a-test-store.js';
-import { indexPagesRead } from '../../testing/index-entries-read.js';
+import { indexEntriesRead, indexPagesRead } from '../../testing/index-entries-read.js';
 import type { FeedPage } from './feed-page.js';
 import { eventKey, FeedReader, type FeedQuery } from './feed-reader.js';
 
@@ -405,6 +405,43 @@ describe('ids', () => {
     const keys = [eventKey(one, idOf(1)), eventKey(one, idOf(3)), eventKey(one, idOf(4)), eventKey(other, idOf(2))];
     const { known } = await reader.lookUp([...keys, keys[0]!], 'log');
     expect([...known].sort()).toEqual([keys[0], keys[1]]);
+  });
+
+  it('are found in lists of any length, and when they are in a list twice', async () => {
+    const [long, short] = [orgId, anOrgId()];
+    await write(Array.from({ length: 30 }, (_, index) => index * 2));
+    orgId = short;
+    await write([1, 30]);
+    const keysOf = (org: OrgId, seqs: readonly number[]) => seqs.map((seq) => eventKey(org, idOf(seq)));
+    for (const count of [19, 20, 21, 40]) {
+      const keys = [...keysOf(long, oneTo(count)), ...keysOf(short, [2, 2, 3])];
+      const { known } = await reader.lookUp([...keys, keys[0]!], 'log');
+      expect([...known].sort()).toEqual([...keysOf(long, oneTo(Math.min(count, 30))), ...keysOf(short, [2])].sort());
+    }
+  });
+
+  it('of a short list are not looked for in all events of their org, among many small orgs', async () => {
+    const EVENTS = 3_000;
+    const own = await aTestStore();
+    try {
+      await new DayPartitions(own.store).ensure([FIRST_DAY_MS]);
+      await own.store.query(
+        `insert into events
+         select case when n <= $3::int then $1::uuid else gen_random_uuid() end, n, $2, 'evt_' || lpad(n::text, 26, '0'),
+           'ticket.created', null, '{}'
+         from generate_series(1, $3::int + 10000) n`,
+        [orgId, new Date(FIRST_DAY_MS), EVENTS],
+      );
+      await own.store.query('analyze events');
+      const ownReader = new FeedReader(own.store, RETENTION_DAYS * DAY_MS);
+      const keys = [EVENTS, EVENTS + 1].map((seq) => eventKey(orgId, idOf(seq)));
+      const entries = await indexEntriesRead(own.store, orgId, async () => {
+        expect([...(await ownReader.lookUp(keys, 'log')).known]).toEqual([keys[0]]);
+      });
+      expect(entries).toBeLessThan(200);
+    } finally {
+      await own.drop();
+    }
   });
 });
 
