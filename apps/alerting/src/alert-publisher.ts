@@ -141,13 +141,13 @@ export class AlertPublisher {
     let { end } = raised;
     for (;;) {
       const options = { limit: BATCH, nowMs: clock.now(), logTopic: topics.log };
-      const { count, withheld, hasMore } = await outbox.publish(partition, options, async (alerts) => {
+      const { count, withheld } = await outbox.publish(partition, options, async (alerts) => {
         const wrote = await this.#write(partition, alerts, { ...raised, end }, written);
         if (end !== undefined) end += wrote;
       });
       published += count;
       this.#report(withheld);
-      if (!hasMore || signal?.aborted === true) return published;
+      if (count + withheld.length === 0 || signal?.aborted === true) return published;
     }
   }
 

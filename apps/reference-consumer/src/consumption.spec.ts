@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Feed, GaplessEvent } from '#libs/consumer';
 import { catalogEntry } from '#libs/domain';
 import { eventually } from '../../../test/support/infrastructure/eventually.js';
@@ -82,6 +82,19 @@ describe('an example of an alert', () => {
       expect.stringMatching(/^#1 .* attempt 2 .*answered 200 {2}handled before$/),
     ]);
   });
+});
+
+it('an example that could not be recorded is not called handled when it is pushed again', async () => {
+  const state = memoryState();
+  const { consumption, printed } = await consuming([EXAMPLE, REAL], state);
+  await running(consumption, async () => {
+    expect(printed.at(-1)).toMatch(/ALERT/);
+    const once = jest.spyOn(state.dedup, 'once').mockRejectedValueOnce(new Error('the database is away'));
+    await expect(consumption.take(EXAMPLE, PUSH)).rejects.toThrow('the database is away');
+    await consumption.take(EXAMPLE, { ...PUSH, attempt: 2 });
+    once.mockRestore();
+  });
+  expect(printed.at(-1)).toMatch(/^#1 .* attempt 2 .*answered 200$/);
 });
 
 describe('the pushes that wait for their turn', () => {

@@ -67,11 +67,12 @@ export class Consumption<Transaction> {
    */
   async take(event: GaplessEvent, push: Push): Promise<void> {
     const { state, print, status } = this.#options;
-    if (this.#skipped.delete(event.id)) {
+    if (this.#skipped.has(event.id)) {
       // With its own id it counts as done, because the stream has passed it.
       await state.dedup.once({ org_id: event.org_id, id: `${event.id}/pushed` }, (transaction) =>
         this.#record(event, 'push', transaction, push),
       );
+      this.#skipped.delete(event.id);
     } else if (event.seq <= this.#position) print(repeatText(event, push, status));
     else {
       this.#stream.push(event);

@@ -255,11 +255,10 @@ export const ALERT_STATEMENTS: readonly Meaning[] = [
             one.raised_at_ms - other.raised_at_ms,
         )
         .slice(0, Number(limit))
-        .map((row, _nth, found) => ({
+        .map((row) => ({
           ...row,
           is_late: row.cleared && !row.is_logged,
           awaits_first: row.stage === 2 && unpublished(tables, partition).some((other) => isFirstOf(other, row)),
-          found: found.length,
           raised_at: new Date(row.raised_at_ms),
           data_json: row.data,
           folded_to: tables.offsets.get(offsetKey('alerting', topic, row.log_partition))?.next_offset ?? null,

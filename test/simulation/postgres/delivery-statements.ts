@@ -302,7 +302,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     domain: null,
     sign: /as suspect\(id/,
     act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'suspect').flatMap((suspect) => {
+      statement.rowsOf(parameters, 'suspect').flatMap((suspect, index) => {
         const row = tables.deliveries.get(String(suspect['id']));
         if (row === undefined || tables.statusOf(row) !== 'pending') return [];
         const { ref, run, attempts } = row;
@@ -310,6 +310,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
         if (!isThere || run !== suspect['run'] || attempts !== suspect['attempts']) return [];
         return [
           {
+            place: index + 1,
             id: ref.deliveryId,
             org_id: ref.orgId,
             endpoint_id: ref.endpointId,
@@ -330,11 +331,16 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
     name: 'envelopes of attempts still due',
     domain: null,
     sign: /as asked\(org_id, seq, appended_at, at\)/,
-    act: (tables, statement, parameters) =>
-      statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at }, at) => {
+    act: (tables, statement, parameters) => {
+      let bytes = 0;
+      return statement.rowsOf(parameters, 'asked').flatMap(({ org_id, seq, appended_at }, at) => {
         const event = eventOf(tables, org_id, seq, (appended_at as Date).getTime());
-        return event === undefined ? [] : [{ at, envelope: event.envelope }];
-      }),
+        if (event === undefined) return [];
+        const hasRoom = bytes < Number(parameters[3]);
+        bytes += event.envelope.length;
+        return [{ at, envelope: hasRoom ? event.envelope : null }];
+      });
+    },
   },
   {
     name: 'ordered deliveries',

@@ -25,6 +25,8 @@ const BATCH = 500;
 const BATCH_BYTES = 6 * 1024 * 1024;
 /** With `BATCH`, at most 1,000 attempts a second, so that new attempts are not delayed. */
 const BATCH_EVERY_MS = 500;
+/** A round ends after this time. Meanwhile another process may have become the one that reconciles. */
+const LONGEST_ROUND_MS = 30_000;
 
 export interface ReconcilerDependencies {
   readonly overdue: OverdueDeliveries;
@@ -88,8 +90,9 @@ export class Reconciler {
   async #putBack(suspects: readonly OverdueAttempt[]): Promise<number> {
     const { overdue, appender, topics, metrics, signal } = this.use;
     const shares = new LaneShares();
+    const untilMs = performance.now() + LONGEST_ROUND_MS;
     let putBack = 0;
-    for (let rest = suspects; rest.length > 0;) {
+    for (let rest = suspects; rest.length > 0 && performance.now() < untilMs;) {
       if (rest !== suspects) await delay(BATCH_EVERY_MS, undefined, { signal });
       const { due: lost, later } = await overdue.stillDue(rest.slice(0, BATCH), BATCH_BYTES);
       rest = [...later, ...rest.slice(BATCH)];

@@ -15,6 +15,7 @@ import { DELIVERY_MEMBERS } from '../projections/delivery-row.js';
 import { valueRead } from '../projections/row-shape.js';
 import { IS_ENDED, seen, SEEN_DELIVERIES } from '../projections/seen-deliveries.js';
 import type { Store } from '../connection/store.js';
+import { lastAttemptEnd, latestAttempts } from './latest-attempts.js';
 
 /** A stored delivery (contract 3.5), with the members that a replay needs. */
 export type DeliveryRecord = DeliveryRef & DeliveryState;
@@ -86,8 +87,8 @@ const COLUMNS = DELIVERY_MEMBERS.map(([name]) => `${seen(name)} as ${name}`).joi
  */
 const LOOKED_AT = 10_000;
 
-/** The most attempts of a delivery that are read. Each replay adds some, and nothing else bounds their number. */
-const ATTEMPTS_READ = 1_000;
+const ATTEMPT_COLUMNS = `run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms,
+  batch_first_seq, batch_last_seq, due_at, waited_for`;
 
 /** Whether rows of the endpoint have ended, and the sweep has not updated all of them. */
 const HAS_ENDED_ROWS = '(select settled < endings from endpoint_endings where endpoint_id = $1)';
@@ -198,20 +199,13 @@ export class DeliveryLog {
     });
   }
 
-  /**
-   * Returns when the last attempt of all runs ended, by the log's times; `null` before the first. The latest attempts
-   * are enough, since each run begins after the attempts that the log had before.
-   */
+  /** Returns when the last attempt of all runs ended, by the log's times; `null` before the first. */
   async lastAttemptEndMs(orgId: OrgId, { deliveryId, createdAtMs }: DeliveryRef): Promise<number | null> {
     return this.store.forOrg(orgId, async (runner) => {
-      const [last] = (await runner.query(
-        `select max(started_at + duration_ms * interval '1 ms') as ended_at from (
-           select started_at, duration_ms from delivery_attempts
-           where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)
-           order by run desc, attempt desc limit $3
-         ) latest`,
-        [deliveryId, createdAtMs, ATTEMPTS_READ],
-      )) as { ended_at: Date | null }[];
+      const [last] = (await runner.query(`select (${lastAttemptEnd('$1', 'to_timestamp($2 / 1000.0)')}) as ended_at`, [
+        deliveryId,
+        createdAtMs,
+      ])) as { ended_at: Date | null }[];
       return last?.ended_at?.getTime() ?? null;
     });
   }
@@ -221,14 +215,10 @@ export class DeliveryLog {
     return this.store.forOrg(orgId, async (runner) => {
       const delivery = await find(runner, endpointId, id);
       if (delivery === undefined) return undefined;
-      const attempts = (await runner.query(
-        `select run, attempt, started_at, duration_ms, response_status, error, response_excerpt, clock_lead_ms,
-           batch_first_seq, batch_last_seq, due_at, waited_for
-         from delivery_attempts
-         where delivery_id = $1 and delivery_created_at = to_timestamp($2 / 1000.0)
-         order by run desc, attempt desc limit $3`,
-        [id, delivery.createdAtMs, ATTEMPTS_READ],
-      )) as {
+      const attempts = (await runner.query(latestAttempts(ATTEMPT_COLUMNS, '$1', 'to_timestamp($2 / 1000.0)'), [
+        id,
+        delivery.createdAtMs,
+      ])) as {
         run: number;
         attempt: number;
         started_at: Date;

@@ -54,29 +54,29 @@ describe('the alerts of a wait', () => {
     );
   });
 
-  /** @returns the stages that were published, and whether more may wait */
-  async function published(limit: number): Promise<readonly [stages: readonly number[], hasMore: boolean]> {
+  /** @returns the stages that were published */
+  async function published(limit: number): Promise<readonly number[]> {
     const stages: number[] = [];
-    const { hasMore } = await publish(limit, (alerts) => {
+    await publish(limit, (alerts) => {
       stages.push(...alerts.map(({ stage }) => stage));
       return Promise.resolve();
     });
-    return [stages, hasMore];
+    return stages;
   }
 
   it('are published in order, also if the process that publishes the first one fails', async () => {
     const publishing = publish(1, async () => {
-      expect(await published(1)).toEqual([[], false]);
+      expect(await published(1)).toEqual([]);
       throw new Error('no leader');
     });
     await expect(publishing).rejects.toThrow('no leader');
-    expect(await published(2)).toEqual([[1, 2], true]);
+    expect(await published(2)).toEqual([1, 2]);
   });
 
   it('are published one after the other', async () => {
-    expect(await published(1)).toEqual([[1], true]);
-    expect(await published(1)).toEqual([[2], true]);
-    expect(await published(1)).toEqual([[], false]);
+    expect(await published(1)).toEqual([1]);
+    expect(await published(1)).toEqual([2]);
+    expect(await published(1)).toEqual([]);
   });
 
   it.each(['is in the log', 'is missing'])('do not wait for a first one that %s', async (state) => {
@@ -86,6 +86,6 @@ describe('the alerts of a wait', () => {
         : 'update alerts set is_logged = true where org_id = $1 and stage = 1',
       [orgId],
     );
-    expect(await published(1)).toEqual([[2], true]);
+    expect(await published(1)).toEqual([2]);
   });
 });

@@ -36,8 +36,6 @@ interface Row {
   /** Whether it is a second alert, and the first one of the same wait was not published by the start of the query. */
   readonly awaits_first: boolean;
   readonly folded_to: string | null;
-  /** How many were found, also those that were left out for their size. */
-  readonly found: number;
 }
 
 /** What was published at a time. */
@@ -45,8 +43,6 @@ export interface PublishedAlerts {
   readonly count: number;
   /** The alerts that were marked and not published, because their chats no longer wait. */
   readonly withheld: readonly UnpublishedAlert[];
-  /** Whether more may wait. */
-  readonly hasMore: boolean;
 }
 
 /** The largest size of the alerts that are published at a time, bytes: one may have 256 KiB. */
@@ -75,7 +71,8 @@ export class AlertOutbox {
    * the log lacks come first, so that their events do not wait for staff alerts that cannot be written. Then first alerts
    * come before second ones, and otherwise they have the order in which they were raised. No other process can publish
    * them meanwhile. If this process dies, the next one finds them unchanged. If they are large, it takes fewer than the
-   * limit, but at least one. A second alert waits while another process publishes the first one of the same wait.
+   * limit, but at least one. A second alert waits while another process publishes the first one of the same wait, which
+   * then publishes it. So call it again until it finds none.
    *
    * An alert whose chat has left the queue before the log had the event is only marked: its event would follow the one
    * that clears it, and nothing would clear it again.
@@ -89,7 +86,7 @@ export class AlertOutbox {
       await runner.query(`set local idle_in_transaction_session_timeout = '${FROZEN_AFTER}'`);
       const locked = (await runner.query(
         `select org_id, event_id, conversation_id, entry_id, stage, widget_id, raised_at, data::text as data_json,
-           tells_staff, is_logged, cleared_at is not null and not is_logged as is_late, found::int as found,
+           tells_staff, is_logged, cleared_at is not null and not is_logged as is_late,
            stage = 2 and exists (
              select from alerts a
              where a.org_id = weighed.org_id and a.conversation_id = weighed.conversation_id
@@ -99,8 +96,7 @@ export class AlertOutbox {
              where o.projection = '${CHAT_QUEUE_PROJECTION}' and o.topic = $3 and o.partition = log_partition
            ) as folded_to
          from (
-           select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight,
-             count(*) over () as found
+           select *, row_number() over place as nth, sum(octet_length(data::text)) over place as weight
            from (
              select * from alerts where published_at is null and log_partition = $1
              order by is_logged, stage, raised_at, org_id, conversation_id limit $2 for update skip locked
@@ -112,7 +108,7 @@ export class AlertOutbox {
         [partition, options.limit, options.logTopic, PUBLISHED_BYTES],
       )) as Row[];
       const rows = inTurn(locked);
-      if (rows.length === 0) return { count: 0, withheld: [], hasMore: false };
+      if (rows.length === 0) return { count: 0, withheld: [] };
       const due = rows.filter((row) => !row.is_late);
       await publish(due.map(unpublishedAlertOf));
       await runner.query(
@@ -123,12 +119,7 @@ export class AlertOutbox {
          select 1`,
         [rows.map((row) => row.org_id), rows.map((row) => row.event_id), options.nowMs],
       );
-      const found = locked[0]?.found ?? 0;
-      return {
-        count: due.length,
-        withheld: rows.filter((row) => row.is_late).map(unpublishedAlertOf),
-        hasMore: found >= options.limit || found > locked.length,
-      };
+      return { count: due.length, withheld: rows.filter((row) => row.is_late).map(unpublishedAlertOf) };
     });
   }
 

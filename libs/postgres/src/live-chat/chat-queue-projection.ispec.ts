@@ -38,6 +38,16 @@ async function aQueue(daysAgo: readonly number[], stage: 0 | 1 | 2 = 2): Promise
   return orgId;
 }
 
+/** An alert that is not published yet, of the chat with this age in days. */
+async function anUnpublishedAlert(orgId: OrgId, days: number): Promise<void> {
+  await store.query(
+    `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
+       mail_state)
+     values ($1, 'evt_alert', $2, $3, 2, 0, $4, '{}', true, 'none')`,
+    [orgId, `cnv_${days}`, `evt_${days}`, BEFORE],
+  );
+}
+
 /** The chats of the queue, and how many it counts. */
 async function queueOf(orgId: OrgId): Promise<readonly [chats: readonly string[], counted: number]> {
   const chats = await store.query<{ conversation_id: string }>(
@@ -69,12 +79,24 @@ describe('chats that wait for longer than the retention', () => {
     expect(await queueOf(orgId)).toEqual([[], 0]);
   });
 
+  it('stay while their alert is being published, and do not wait for that', async () => {
+    const orgId = await aQueue([40, 35]);
+    await anUnpublishedAlert(orgId, 40);
+    await store.transaction(async (runner) => {
+      await runner.query('select from alerts where org_id = $1 for update', [orgId]);
+      expect(await projection.prune(BEFORE, NOW, 1)).toBe(1);
+    });
+    expect(await queueOf(orgId)).toEqual([['cnv_40'], 1]);
+    await store.query('update alerts set published_at = $2 where org_id = $1', [orgId, NOW]);
+    expect(await projection.prune(BEFORE, NOW, 1)).toBe(1);
+  });
+
   it('have their alerts cleared, as expired', async () => {
     const orgId = await aQueue([40, 29]);
     await store.query(
       `insert into alerts (org_id, event_id, conversation_id, entry_id, stage, log_partition, raised_at, data, tells_staff,
-         cleared_at, cleared_by, mail_state)
-       select $1, id, 'cnv_' || days, entry, stage, 0, $2, '{}', true, at, by, 'none'
+         published_at, cleared_at, cleared_by, mail_state)
+       select $1, id, 'cnv_' || days, entry, stage, 0, $2, '{}', true, $2, at, by, 'none'
        from (values
          ('of an earlier wait', 40, 'evt_0', 2, $2::timestamptz, 'handed_off'),
          ('first', 40, 'evt_40', 1, null, null), ('second', 40, 'evt_40', 2, null, null), ('young', 29, 'evt_29', 1, null, null)

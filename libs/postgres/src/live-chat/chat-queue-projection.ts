@@ -171,12 +171,16 @@ const WRITE = `
 
 /**
  * Locks the queues before their chats, as the fold does. A chat that was changed meanwhile is judged again as it is by
- * then.
+ * then. The alerts that are being published stay locked for as long as Kafka takes, and nothing may wait for them here.
  */
 const PRUNE = `
   with old as (
-    select org_id, conversation_id from waiting_conversations
+    select org_id, conversation_id from waiting_conversations w
     where waiting_since < $1 and (due_at is null or due_at > $2)
+      and not exists (
+        select from alerts a
+        where a.org_id = w.org_id and a.conversation_id = w.conversation_id and a.published_at is null
+      )
     order by waiting_since limit $3
   ), queues as (
     select org_id from chat_queues where org_id in (select org_id from old) order by org_id for update
@@ -230,7 +234,7 @@ export class ChatQueueProjection {
 
   /**
    * Removes chats that began to wait before that time, and clears their alerts: the event that ends their wait never
-   * came. A chat stays while its alert is due at `now`, until a sweep has raised it.
+   * came. A chat stays while its alert is due at `now` or not published yet, until a sweep has raised and published it.
    * @returns the number of removed chats, at most `limit`
    */
   async prune(before: Date, now: Date, limit: number): Promise<number> {

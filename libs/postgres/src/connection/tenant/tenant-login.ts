@@ -88,10 +88,14 @@ export async function openAsTenant(settings: PostgresDataSourceOptions, database
       cause: error,
     });
   }
-  const problem = await problemOf(dataSource, database);
-  if (problem === null) return dataSource;
-  await dataSource.destroy();
-  throw new TenantLoginError(`the account for requests ${problem}.`);
+  try {
+    const problem = await problemOf(dataSource, database);
+    if (problem !== null) throw new TenantLoginError(`the account for requests ${problem}.`);
+    return dataSource;
+  } catch (error) {
+    await dataSource.destroy();
+    throw error;
+  }
 }
 
 /** Returns what is wrong with the account and what to do; `null` if nothing is. */

@@ -17,6 +17,7 @@ import {
 import { ANY_STATUS, seen, SEEN_DELIVERIES } from '../../projections/seen-deliveries.js';
 import { IN_ORDER_OF_INDEX } from '../../in-order-of-index.js';
 import type { Store } from '../../connection/store.js';
+import { lastAttemptEnd } from '../latest-attempts.js';
 import { pendingOf } from '../pending-of.js';
 
 /**
@@ -156,10 +157,7 @@ const pageSql = (lookedAt: string, envelope: string) => `
         ) or ${WAS_INACTIVE} or e.appended_at < $11 and ${CAME_AS_ENABLED})
     order by e.seq limit $9
   )
-  select page.*, (
-      select max(a.started_at + a.duration_ms * interval '1 ms') from delivery_attempts a
-      where a.delivery_id = page.delivery_id and a.delivery_created_at = page.appended_at
-    ) as last_attempt_end
+  select page.*, (${lastAttemptEnd('page.delivery_id', 'page.appended_at')}) as last_attempt_end
   from (
     select looked.looked_at, looked.last_seq, case when row_number() over w = 1 then looked.undecided end as undecided,
       found.*, stored.envelope, count(found.seq) over ()::int as found, row_number() over w as place,
