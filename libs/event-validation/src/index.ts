@@ -1,4 +1,4 @@
-export { nestsDeeperThan } from './nesting.js';
+export { tooDeepAt } from './nesting.js';
 export type { SubmittedEvent } from './parse-event.js';
 export { parseInboxValue, type InboxReading, type InboxRules } from './parse-inbox-value.js';
 export {

@@ -1,26 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { nestsDeeperThan } from './nesting.js';
+import { commasOnLevel, tooDeepAt } from './nesting.js';
 
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-describe('nestsDeeperThan', () => {
+describe('tooDeepAt', () => {
   it('counts the levels of any JSON, brackets in strings apart', () => {
     const values = fc.jsonValue({ stringUnit: fc.constantFrom('[', '{', ']', '}', '"', '\\', 'a') });
     fc.assert(
       fc.property(values, (value) => {
         const text = JSON.stringify(value);
         const depth = depthOf(value);
-        expect(nestsDeeperThan(text, depth)).toBe(false);
-        if (depth > 0) expect(nestsDeeperThan(text, depth - 1)).toBe(true);
+        expect(tooDeepAt(text, depth)).toBe(-1);
+        if (depth > 0) expect('[{').toContain(text.charAt(tooDeepAt(text, depth - 1)));
       }),
     );
   });
 
   it.each(['"', '"\\', '\\"[[', ']]]', '"[[[', '[["\\"[', ''])('takes what is no JSON: %j', (text) => {
-    expect(nestsDeeperThan(text, 3)).toBe(false);
+    expect(tooDeepAt(text, 3)).toBe(-1);
   });
+});
+
+it('commasOnLevel counts between elements, brackets and commas in strings apart', () => {
+  expect(commasOnLevel('{"events":[{"a":"[,","b":[1,2]},{},{"c":', 2)).toBe(2);
+  expect(commasOnLevel('{"events":[', 2)).toBe(0);
 });

@@ -1,5 +1,6 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 
 /** Whether the quote at `at` ends a string: the number of backslashes before it is even. */
 function endsString(text: string, at: number): boolean {
@@ -16,17 +17,30 @@ function stringEnd(text: string, at: number): number {
 }
 
 /**
- * Whether objects and arrays nest more than `limit` levels deep. Works for any text, JSON or not. Call it before
- * parsing, because `JSON.parse` takes most of a second for a few megabytes of brackets.
+ * Returns the index at which objects and arrays first nest more than `limit` levels deep; -1 if they do not. Works for any
+ * text, JSON or not. Call it before parsing, because `JSON.parse` takes most of a second for a few megabytes of brackets.
  */
-export function nestsDeeperThan(text: string, limit: number): boolean {
+export function tooDeepAt(text: string, limit: number): number {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = stringEnd(text, i);
     // The codes of [ and { and of ] and } differ in one bit.
-    else if ((code | 0x20) === 0x7b && ++depth > limit) return true;
+    else if ((code | 0x20) === 0x7b && ++depth > limit) return i;
     else if ((code | 0x20) === 0x7d) depth--;
   }
-  return false;
+  return -1;
+}
+
+/** Returns how many commas a text has on this level, as between the elements of an array there. */
+export function commasOnLevel(text: string, level: number): number {
+  let [depth, commas] = [0, 0];
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) i = stringEnd(text, i);
+    else if ((code | 0x20) === 0x7b) depth++;
+    else if ((code | 0x20) === 0x7d) depth--;
+    else if (code === COMMA && depth === level) commas++;
+  }
+  return commas;
 }

@@ -332,7 +332,13 @@ describe('the limits', () => {
   it('data may nest 64 levels deep, and no deeper', () => {
     const body = (levels: number) => `{"events":[{"event":"ticket.created","data":${nested(levels)}}]}`;
     expect(refusalOf(body(64))).toBe('accepted');
-    expect(refusalOf(body(65))).toEqual(invalid(['#', 'too_deep']));
+    expect(refusalOf(body(65))).toEqual(invalid(['#/events/0', 'too_deep']));
+  });
+
+  it('data that nests too deep is named by its event, if the body begins with them', () => {
+    const text = `[{"event":"ticket.created","data":{"a":[1,2],"b":",["}},{"event":"ticket.created","data":${nested(65)}}]`;
+    expect(refusalOf(`{ "events": ${text}}`)).toEqual(invalid(['#/events/1', 'too_deep']));
+    expect(refusalOf(`{"more":1,"events":${text}}`)).toEqual(invalid(['#', 'too_deep']));
   });
 
   it('refuses 4 MiB of brackets at once', () => {

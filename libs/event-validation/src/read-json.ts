@@ -1,12 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { GaplessError } from '#libs/domain';
-import { nestsDeeperThan } from './nesting.js';
+import { commasOnLevel, tooDeepAt } from './nesting.js';
 
 /** A parsed JSON document with its text, so that slices can be kept as they were sent. */
 export interface JsonDocument {
   readonly value: unknown;
   readonly text: string;
 }
+
+/** How a request with several events begins. */
+const EVENTS = /^\s*\{\s*"events"\s*:\s*\[/;
+const EVENTS_LEVEL = 2;
 
 /** The most levels of objects and arrays in an event's `data`, itself included. */
 export const MAX_DATA_DEPTH = 64;
@@ -26,13 +30,20 @@ export function readText(bytes: Buffer, levelsAboveData: number): string {
   if (!isUtf8(bytes)) throw new GaplessError('malformed_request', 'Not UTF-8.');
   const text = bytes.toString('utf8');
   if (text.startsWith('\ufeff')) throw new GaplessError('malformed_request', 'Begins with a byte order mark.');
-  if (nestsDeeperThan(text, MAX_DATA_DEPTH + levelsAboveData)) {
+  const at = tooDeepAt(text, MAX_DATA_DEPTH + levelsAboveData);
+  if (at !== -1) {
+    const pointer = pointerTo(text.slice(0, at));
     const detail = `must not nest deeper than ${MAX_DATA_DEPTH} levels within data`;
-    throw new GaplessError('validation_failed', `#: ${detail}`, {
-      problems: [{ pointer: '#', code: 'too_deep', detail }],
+    throw new GaplessError('validation_failed', `${pointer}: ${detail}`, {
+      problems: [{ pointer, code: 'too_deep', detail }],
     });
   }
   return text;
+}
+
+/** Names the event in which the beginning of a request ends. The request cannot be parsed to find it. */
+function pointerTo(begin: string): string {
+  return EVENTS.test(begin) ? `#/events/${commasOnLevel(begin, EVENTS_LEVEL)}` : '#';
 }
 
 /** @throws GaplessError `malformed_request`: not JSON */

@@ -507,8 +507,9 @@ describe('ingest is refused', () => {
   });
 
   it('with data that nests without end', async () => {
-    const body = `{"events":[{"event":"ticket.created","data":{"a":${'['.repeat(100)}${']'.repeat(100)}}}]}`;
-    expect(await said({ key, ...posting(INGEST, {}), body })).toEqual(invalid(['#', 'too_deep']));
+    const [fine, deep] = ['{}', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`];
+    const body = `{"events":[${[fine, deep].map((data) => `{"event":"ticket.created","data":${data}}`).join(',')}]}`;
+    expect(await said({ key, ...posting(INGEST, {}), body })).toEqual(invalid(['#/events/1', 'too_deep']));
   });
 });
 

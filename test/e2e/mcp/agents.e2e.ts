@@ -399,6 +399,9 @@ describe('the tools', () => {
     const dry = await agent.call('recover_endpoint', range);
     expect(dry).toMatchObject({ dry_run: true, matched: 1 });
     const { confirmation } = dry as { confirmation: string };
+    for (const misspelt of [{ untill: '2020-01-01T00:00:00Z' }, { limit: 1 }]) {
+      expect(await agent.failure('recover_endpoint', { ...range, ...misspelt })).toMatch(/unrecognized/i);
+    }
     await org.api.request('PATCH', `/external/webhooks/${id}`, '{"is_active":true}');
     expect(await agent.failure('recover_endpoint', { ...range, since_seq: 1, confirmation })).toContain(
       'validation_failed',

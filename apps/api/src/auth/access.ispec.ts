@@ -149,6 +149,10 @@ describe('access to the api', () => {
       expect((await refusal(patched)).code).toBe('method_not_allowed');
       const put = await call('/api/v1/external/webhooks/whe_1', { method: 'PUT' });
       expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, PATCH, DELETE']);
+      for (const method of ['GET', 'HEAD']) {
+        const read = await call('/api/v1/internal/events', { method });
+        expect([method, read.status, read.headers.get('allow')]).toEqual([method, 405, 'POST']);
+      }
       const agents = await call('/mcp', { method: 'PUT' });
       expect([agents.status, agents.headers.get('allow')]).toEqual([405, 'POST']);
       expect((await refusal(await call('/%zz'))).code).toBe('malformed_request');

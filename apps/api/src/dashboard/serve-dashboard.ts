@@ -54,6 +54,9 @@ const FOREVER = 'public, max-age=31536000, immutable';
 /** Stored by the browser, but checked with the server before each use. */
 const REVALIDATED = 'no-cache';
 
+/** The route of the pages. It takes every path that no other route takes. */
+export const PAGES = '/*';
+
 const NOT_BUILT = `The dashboard is not built: there is no dist/dashboard/index.html.
 
 Build it with: npm run bootstrap
@@ -94,7 +97,7 @@ export function serveDashboard(
       response.setHeader('cache-control', path.startsWith(hashed) ? FOREVER : REVALIDATED);
     },
   });
-  instance.get('/*', (request, reply) => {
+  instance.get(PAGES, (request, reply) => {
     const { '*': path } = request.params as { readonly '*': string };
     // A client whose base url ends with a slash, or that writes `API`, must not take a page for its answer.
     const [first = ''] = path.replace(/^\/+/, '').toLowerCase().split('/', 1);

@@ -121,6 +121,16 @@ it.each([
   expect(await recover(ORG)).toEqual({ id: 'rec_1', complete: false, matched: 0, scheduled: 0 });
 });
 
+it.each([
+  ['is complete', null, true],
+  ['is not complete while an event is open', 7, false],
+])('a dry run %s', async (_what, firstUndecided, complete) => {
+  const page = () => Promise.resolve({ events: [], next: null, firstUndecided } as never);
+  const { recoveries } = someRecoveries({ page });
+  const order = { since_seq: 0, dry_run: true };
+  expect(await recoveries.recover(ORG, ENDPOINT, order, {} as AuditActor)).toMatchObject({ id: null, complete });
+});
+
 it('an organization that begins many recoveries leaves the turns to those of others', async () => {
   const { recover, look, waiting, asked, releases } = someRecoveries();
   const other = 'other' as OrgId;

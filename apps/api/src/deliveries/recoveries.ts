@@ -161,13 +161,16 @@ export class Recoveries extends RegularWork {
     // What was sent already would count.
     if (!(await this.facts.areComplete(endpoint.id))) return { id: null, complete: false, matched: 0, scheduled: 0 };
     let matched = 0;
+    let isUndecided = false;
     let after: Seq | null = SEQ_NONE;
     while (after !== null && performance.now() < deadline) {
       const page = await this.source.page(orgId, endpoint, kinds, range, after, RECOVERY_PAGE, began);
       matched += page.events.length;
+      // Whether the endpoint missed them shows within a minute.
+      isUndecided ||= page.firstUndecided !== null;
       after = page.next;
     }
-    return { id: null, complete: after === null, matched, scheduled: 0 };
+    return { id: null, complete: after === null && !isUndecided, matched, scheduled: 0 };
   }
 
   async #begin({ id, ifBegun }: RecoveryOnce, order: RecoveryOrder, actor: AuditActor): Promise<Recovered> {

@@ -8,7 +8,7 @@ import { nameActors } from '../audit/actor.decorator.js';
 import { authenticateRequests } from '../auth/authenticate-requests.js';
 import { refuseForgeries } from '../auth/refuse-forgeries.js';
 import { RequestAuthenticator } from '../auth/request-authenticator.js';
-import { serveDashboard } from '../dashboard/serve-dashboard.js';
+import { PAGES, serveDashboard } from '../dashboard/serve-dashboard.js';
 import { limitRequests } from '../rate-limits/limit-requests.js';
 import { RateLimits } from '../rate-limits/rate-limits.js';
 import { allowedMethods } from '../openapi/allowed-methods.js';
@@ -65,15 +65,19 @@ export function configureApi(app: NestFastifyApplication): void {
   serveDashboard(instance, app.get<Config>(CONFIG));
 }
 
-/** Refuses unknown paths, and methods that a known path does not have (RFC 9110, 15.5.6), before a body is read. */
+/**
+ * Refuses unknown paths, and methods that a known path does not have (RFC 9110, 15.5.6), before a body is read. The route
+ * of the dashboard's pages takes every path.
+ */
 function refuseOtherOperations(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-  if (!request.is404) {
+  const isPage = request.routeOptions.url === PAGES;
+  if (!request.is404 && !isPage) {
     done();
     return;
   }
   const allowed = allowedMethods(request.url);
   if (allowed.length === 0) {
-    done(new errorCodes.FST_ERR_NOT_FOUND());
+    done(isPage ? undefined : new errorCodes.FST_ERR_NOT_FOUND());
     return;
   }
   reply.header('allow', allowed.join(', '));

@@ -3,7 +3,7 @@ import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/
 import { validateSync, type ValidationError } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { GaplessError, type FieldProblem } from '#libs/domain';
-import { nestsDeeperThan } from '#libs/event-validation';
+import { tooDeepAt } from '#libs/event-validation';
 import { bodyOf } from './bodies/body.js';
 import { membersOf } from './body-schema.js';
 import type { MemberRule } from './checked.decorator.js';
@@ -48,7 +48,7 @@ export function readDto<T extends object>(body: Buffer, dto: Type<T>): T {
 function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new GaplessError('malformed_request', 'The body is not UTF-8.');
   const text = body.toString();
-  if (nestsDeeperThan(text, MAX_DEPTH)) {
+  if (tooDeepAt(text, MAX_DEPTH) !== -1) {
     throwIfInvalid([{ pointer: '#', code: 'too_deep', detail: `must not nest more than ${MAX_DEPTH} levels deep` }]);
   }
   try {

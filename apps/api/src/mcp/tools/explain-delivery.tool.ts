@@ -30,7 +30,7 @@ export class ExplainDeliveryTool {
     description:
       'Says why an event was, or was not, delivered to a webhook endpoint. Name the event by seq or by event_id.',
     scopes: ['events:read', 'webhooks:read'],
-    input: z.object({
+    input: z.strictObject({
       endpoint_id: z.string().max(100),
       seq: z.number().int().min(1).optional(),
       event_id: z.string().max(100).optional(),

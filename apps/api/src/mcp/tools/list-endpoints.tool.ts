@@ -22,7 +22,7 @@ export class ListEndpointsTool {
     description:
       'Lists the webhook endpoints with their health, oldest first. To read on, call it with after set to the last id.',
     scopes: ['webhooks:read'],
-    input: z.object({
+    input: z.strictObject({
       after: z.string().max(100).optional().describe('The id of the endpoint after which the list continues.'),
       limit: z.number().int().min(1).max(MAX_ENDPOINTS).default(20),
     }),

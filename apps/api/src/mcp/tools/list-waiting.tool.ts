@@ -13,7 +13,7 @@ export class ListWaitingTool {
     title: 'Who is waiting',
     description: 'Lists the chats that wait for a human, longest wait first. waiting is the number of all of them.',
     scopes: ['settings:read'],
-    input: z.object({ limit: z.number().int().min(1).max(100).default(20) }),
+    input: z.strictObject({ limit: z.number().int().min(1).max(100).default(20) }),
     annotations: READS,
     run: async ({ orgId }, { limit }) => {
       const { longest, total } = await this.queues.waiting(orgId, limit);

@@ -26,7 +26,7 @@ export class ReadEventsTool {
     description:
       'Reads events of the organization in the order of seq. To read on, call it with after_seq set to next_seq, also when there are no events. oldest_seq and head_seq are the first and the last event that can be read.',
     scopes: ['events:read'],
-    input: z.object({
+    input: z.strictObject({
       after_seq: z
         .number()
         .int()

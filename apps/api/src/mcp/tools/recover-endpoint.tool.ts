@@ -23,7 +23,7 @@ export class RecoverEndpointTool {
     description:
       'Re-sends what failed, what the endpoint missed while it was inactive, or what was never sent to it. The first call sends nothing: it returns the number of events and a confirmation. The second call, with the same arguments and the confirmation, sends them.',
     scopes: ['webhooks:write'],
-    input: z.object({
+    input: z.strictObject({
       endpoint_id: z.string().max(100),
       since_seq: z.number().int().min(0).optional().describe('Events with a greater seq. Set this or since.'),
       since: z.string().max(40).optional().describe('Events appended at this time or later, RFC 3339.'),

@@ -16,7 +16,7 @@ export class ReplayDeliveryTool {
     title: 'Replay a delivery',
     description: 'Sends a stored delivery to its endpoint again. The endpoint gets the same event id.',
     scopes: ['webhooks:write'],
-    input: z.object({ endpoint_id: z.string().max(100), delivery_id: z.string().max(100) }),
+    input: z.strictObject({ endpoint_id: z.string().max(100), delivery_id: z.string().max(100) }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     run: async ({ orgId, actor }, { endpoint_id, delivery_id }) => {
       const endpointId = parseEndpointId(endpoint_id);
