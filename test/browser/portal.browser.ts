@@ -303,7 +303,7 @@ describe('the portal', () => {
     await eventually(() => {
       expect(cuts).toBeGreaterThan(0);
     });
-    // From here on, time passes for the page only when it is told so, however long its requests take.
+    // From here on, time passes for the page only in `runFor`, however long its requests take.
     await page.clock.pauseAt(Date.now() + 60_000);
     const before = cuts;
     // The page itself asks for nothing now.

@@ -459,7 +459,7 @@ describe('without a connection', () => {
     await eventually(() => {
       expect(refused).toBeGreaterThan(0);
     });
-    // From here on, time passes for the page only when it is told so, however long its requests take.
+    // From here on, time passes for the page only in `runFor`, however long its requests take.
     await page.clock.pauseAt(Date.now() + 60_000);
     const before = refused;
     // The page itself asks for nothing now.

@@ -324,6 +324,28 @@ describe('a service whose Postgres goes away while nothing happens', () => {
   });
 });
 
+describe('a service whose Postgres lacks a table', () => {
+  it('names it, answers 503, and goes on once it is back', async () => {
+    await service.ready(RECOVERY_MS);
+    const admin = new Client({ connectionString: gapless.environment['DATABASE_URL']! });
+    await admin.connect();
+    await admin.query('alter table feed_days rename to feed_days_away; alter table events rename to events_away');
+    await eventually(
+      async () => {
+        const { parts } = await readiness();
+        const reason = expect.stringContaining('the schema lacks events, feed_days: see "A table is gone"');
+        expect(parts['postgres']).toEqual({ status: 'waiting', reason });
+      },
+      { timeoutMs: RECOVERY_MS },
+    );
+    expectUnavailable(await api.request('GET', '/external/events?limit=1'));
+    await admin.query('alter table feed_days_away rename to feed_days; alter table events_away rename to events');
+    await admin.end();
+    await service.ready(RECOVERY_MS);
+    expect((await api.request('GET', '/external/events?limit=1')).status).toBe(200);
+  });
+});
+
 describe('a service whose Postgres takes no writes, as of managed databases whose disk is full', () => {
   it('says so, answers 503 to what needs one, and goes on by itself', async () => {
     await service.ready(RECOVERY_MS);

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
-import { isPostgresAway, Store } from '#libs/postgres';
+import { Store } from '#libs/postgres';
 import { ProblemFilter } from './problems/problem-filter.js';
 import { LOGGER } from '#libs/platform';
 import type { Logger } from '#libs/runtime';
@@ -27,7 +27,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 function problemFilter(store: Store, logger: Logger): ProblemFilter {
   return new ProblemFilter({
     // Until Postgres is connected for the first time, every error means that it is unavailable.
-    isUnavailable: (error) => isPostgresAway(error) || !store.dataSource.isInitialized,
+    isUnavailable: (error) => store.isUnavailable(error),
     report: ({ error, requestId, code }) => {
       const line = { err: error, request_id: requestId, code };
       if (code === 'unavailable') logger.warn(line, 'http.unavailable');

@@ -18,4 +18,11 @@ describe('a failure of the database', () => {
     const error = new Error('syntax error');
     expect(explainedFailure(error, undefined)).toBe(error);
   });
+
+  it('names what to do when a table is gone', () => {
+    const error = Object.assign(new Error('relation "public.events" does not exist'), { code: '42P01' });
+    expect(String(explainedFailure(error, undefined))).toMatch(
+      /public\.events.*"A table is gone" in docs\/operate\.md/,
+    );
+  });
 });

@@ -1,5 +1,5 @@
 import { OperatorError, type OrgId } from '#libs/domain';
-import { isPostgresAway, isQueryTimeout, Store } from '#libs/postgres';
+import { isPostgresAway, isQueryTimeout, isTableMissing, Store } from '#libs/postgres';
 import { createLogger, readSetting, SETTINGS, type Environment, type Setting } from '#libs/runtime';
 import { CliError } from './cli-error.js';
 import { findDatabaseUrl } from './database-url.js';
@@ -73,7 +73,9 @@ export async function withUnopenedStore<T>(
 
 /** Returns the failure as an error that says what is wrong with the database; returns any other error unchanged. */
 export function explainedFailure(error: unknown, queryTimeoutMs: number | undefined): unknown {
-  if (error instanceof OperatorError || !isPostgresAway(error)) return error;
+  if (error instanceof OperatorError) return error;
+  if (isTableMissing(error)) return new CliError(`${String(error)}: see "A table is gone" in docs/operate.md`);
+  if (!isPostgresAway(error)) return error;
   if (!isQueryTimeout(error)) return new CliError(`the database cannot be reached: ${String(error)}`);
   const limit = queryTimeoutMs === undefined ? 'its limit' : `its limit of ${queryTimeoutMs / 1_000} s`;
   return new CliError(`a statement took longer than ${limit}: the database is busy, or it stands still`);

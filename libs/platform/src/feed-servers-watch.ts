@@ -6,6 +6,7 @@ import {
   isPassingInAMoment,
   MigrationUnderWayError,
   PostgresProbe,
+  PROJECTION_TABLE_NAMES,
   Store,
   TAKES_NO_WRITES,
   type FeedServer,
@@ -148,7 +149,7 @@ export class FeedServersWatch extends RegularWork {
         this.#isBack(server);
         return;
       }
-      const found = await probe.ask();
+      const found = await probe.ask(PROJECTION_TABLE_NAMES);
       await this.places.checkJoined(server, found);
       if (found?.is_read_only === true) this.#isReadOnly(server);
       else this.#isBack(server);

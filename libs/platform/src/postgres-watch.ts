@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InstallationMismatchError } from '#libs/domain';
-import { awayReason, PostgresProbe, Store, TAKES_NO_WRITES } from '#libs/postgres';
+import { awayReason, PostgresProbe, PROJECTION_TABLE_NAMES, Store, TAKES_NO_WRITES } from '#libs/postgres';
 import { HealthBoard, type Config, type Logger } from '#libs/runtime';
 import { RegularWork } from './regular-work.js';
 import { CONFIG, LOGGER } from './tokens.js';
@@ -31,7 +31,7 @@ export class PostgresWatch extends RegularWork {
   protected async act(): Promise<undefined> {
     // `Platform` reports what it waits for until then.
     if (!this.store.isOpen) return;
-    const found = await this.#probe.ask();
+    const found = await this.#probe.ask(PROJECTION_TABLE_NAMES);
     const id = found?.id ?? null;
     // While Kafka is away, the process has not joined its installation.
     if (id !== null && this.store.installation === null) this.store.belongsTo(id);

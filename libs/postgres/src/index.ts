@@ -74,4 +74,9 @@ export {
 } from './projections/projection-offsets.js';
 export * from './projections/shadow/projection-shadow.js';
 export * from './projections/shadow/shadow-tables.js';
-export { readPositions, type ProjectionName, type ProjectionPositions } from './projections/projection-tables.js';
+export {
+  PROJECTION_TABLE_NAMES,
+  readPositions,
+  type ProjectionName,
+  type ProjectionPositions,
+} from './projections/projection-tables.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ProtocolError } from '@modelcontextprotocol/server';
 import { mcpError, type McpError, type McpErrorName } from '#libs/domain';
 import { LOGGER } from '#libs/platform';
-import { isPostgresAway, Store } from '#libs/postgres';
+import { Store } from '#libs/postgres';
 import type { Logger } from '#libs/runtime';
 import { failureOf, type Failure } from '../problems/failure.js';
 
@@ -33,7 +33,7 @@ export class Refusals {
   ) {}
 
   failure(error: unknown, requestId: string): Failure {
-    const failure = failureOf(error, (cause) => isPostgresAway(cause) || !this.store.dataSource.isInitialized);
+    const failure = failureOf(error, (cause) => this.store.isUnavailable(cause));
     const line = { err: error, request_id: requestId, code: failure.code };
     if (failure.code === 'unavailable') this.logger.warn(line, 'http.unavailable');
     else if (failure.code === 'internal_error') this.logger.error(line, 'http.failed');

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { errorCode, GaplessError } from '#libs/domain';
-import { sqlStateOf } from './sql-states.js';
+import { SQL_STATES, sqlStateOf } from './sql-states.js';
 
 /** The database that holds the feed of an org cannot be reached. Others can. */
 export class FeedServerAwayError extends GaplessError {
@@ -97,6 +97,11 @@ export function isPostgresAway(error: unknown): boolean {
   return /Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     error.message,
   );
+}
+
+/** Whether the statement names a table that is not there. Somebody dropped it, or has not restored it yet. */
+export function isTableMissing(error: unknown): boolean {
+  return sqlStateOf(error) === SQL_STATES.undefinedTable;
 }
 
 /** Whether Postgres does not let Gapless in. A process that starts ends then, since its settings are probably wrong. */

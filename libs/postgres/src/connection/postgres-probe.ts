@@ -1,4 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
+import { OperatorError } from '#libs/domain';
 import { KEEP_ALIVE } from './keep-alive.js';
 import { PLACE_SQL, type PlaceRow } from './place-row.js';
 
@@ -15,7 +16,19 @@ export interface ProbedPlace extends PlaceRow {
 /** Why a database is degraded that answers and takes no writes. */
 export const TAKES_NO_WRITES = 'it takes no writes: it is a standby, or default_transaction_read_only is on';
 
-const PROBE_SQL = `select place.*, current_setting('transaction_read_only') = 'on' as is_read_only from (${PLACE_SQL}) place`;
+const probeSql = (tables: readonly string[]) => `
+  select place.*, current_setting('transaction_read_only') = 'on' as is_read_only, (
+    select string_agg(name, ', ') from unnest('{${tables.join()}}'::text[]) as needed(name) where to_regclass(name) is null
+  ) as missing
+  from (${PLACE_SQL}) place`;
+
+/** Somebody has dropped tables. */
+export class TablesMissingError extends OperatorError {
+  override readonly name = 'TablesMissingError';
+  constructor(missing: string) {
+    super(`the schema lacks ${missing}: see "A table is gone" in docs/operate.md`);
+  }
+}
 
 /** A server that does not answer within this time is away. */
 const ANSWER_MS = 3_000;
@@ -31,11 +44,13 @@ export class PostgresProbe {
 
   /**
    * Asks which installation the database belongs to, because another one may be in its place now.
+   * @param tables those that it needs
    * @returns `null` if it belongs to none yet, otherwise also whether it takes writes
-   * @throws like `query`
+   * @throws TablesMissingError, or like `query`
    */
-  async ask(): Promise<ProbedPlace | null> {
-    const [place] = await this.query<ProbedPlace>(PROBE_SQL);
+  async ask(tables: readonly string[]): Promise<ProbedPlace | null> {
+    const [place] = await this.query<ProbedPlace & { missing: string | null }>(probeSql(tables));
+    if (typeof place?.missing === 'string') throw new TablesMissingError(place.missing);
     // Another connection may take writes: settings of an account or a database hold for new ones.
     if (place?.is_read_only === true) this.#drop();
     return place ?? null;

@@ -282,7 +282,7 @@ describe('a database that takes no writes for a while', () => {
   it('is asked over a new connection whether it takes them', async () => {
     const probe = new PostgresProbe({ databaseUrl: shared.url, applicationName: 'test' });
     await new InstallationRows(shared.store).create(INSTALLATION, { place: null, places: 0 });
-    const isReadOnly = async () => (await probe.ask())?.is_read_only;
+    const isReadOnly = async () => (await probe.ask([]))?.is_read_only;
     try {
       await setReadOnly('set it = on');
       expect(await isReadOnly()).toBe(true);
@@ -364,7 +364,7 @@ describe('every connection', () => {
     try {
       await migrating.open(() => undefined);
       await migrating.forOrg(anOrgId(), (runner) => runner.query('select 1'));
-      await probe.ask();
+      await probe.ask([]);
       heads.start();
       await eventually(() => {
         expect(heads.isListening).toBe(true);

@@ -17,6 +17,7 @@ import {
   commitError,
   isNotLetIn,
   isPostgresAway,
+  isTableMissing,
   OtherDatabaseError,
   StoreNotOpenError,
 } from './postgres-away.js';
@@ -95,7 +96,7 @@ async function installationOf(client: Client): Promise<string | null> {
     return rows[0]?.id ?? null;
   } catch (error) {
     // A database without our tables.
-    if (sqlStateOf(error) === SQL_STATES.undefinedTable) return null;
+    if (isTableMissing(error)) return null;
     throw error;
   }
 }
@@ -324,6 +325,11 @@ export class Store {
         this.#logger.warn({ reason, failures, wait_ms: waitMs }, 'postgres.waiting');
       },
     });
+  }
+
+  /** Whether the error means that requests cannot be answered at the moment, and may be repeated. */
+  isUnavailable(error: unknown): boolean {
+    return isPostgresAway(error) || isTableMissing(error) || !this.dataSource.isInitialized;
   }
 
   /** Opens the store without waiting. @throws if Postgres is away, or its schema behind; you can call it again */

@@ -77,6 +77,11 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
   ],
 };
 
+/** The names of all these tables. */
+export const PROJECTION_TABLE_NAMES = Object.values(PROJECTION_TABLES).flatMap((tables) =>
+  tables.map(({ name }) => name),
+);
+
 /** The offset at which each projection continues, by partition of its topic. */
 export type ProjectionPositions = Readonly<Record<ProjectionName, ReadonlyMap<number, number>>>;
 

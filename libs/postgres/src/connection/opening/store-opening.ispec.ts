@@ -128,7 +128,7 @@ describe('a store that opens', () => {
       expect(await store.query(`select from pg_class where relnamespace = 'elsewhere'::regnamespace`)).toEqual([]);
       await admin.query(`alter database ${name} reset statement_timeout`);
       const probe = new PostgresProbe({ databaseUrl: database.url, applicationName: 'test' });
-      const answer = await probe.ask().finally(() => {
+      const answer = await probe.ask([]).finally(() => {
         probe.close();
       });
       expect(answer).toBeNull();

@@ -1,8 +1,7 @@
 import { judgeReplica, WalEnds, type Clock, type DatabaseLook, type PrimaryLook } from '#libs/domain';
 import { durationText } from '#libs/runtime';
-import { awayReason } from '../postgres-away.js';
+import { awayReason, isTableMissing } from '../postgres-away.js';
 import { PostgresProbe } from '../postgres-probe.js';
-import { SQL_STATES, sqlStateOf } from '../sql-states.js';
 import type { FeedServer, Store } from '../store.js';
 import type { ReadReplica } from './read-replicas.js';
 
@@ -151,6 +150,5 @@ function lookOf(row: LookRow): DatabaseLook {
 }
 
 function reasonOf(error: unknown): string {
-  const isForeign = sqlStateOf(error) === SQL_STATES.undefinedTable;
-  return isForeign ? 'It is no database of Gapless: it has no tables.' : awayReason(error);
+  return isTableMissing(error) ? 'It is no database of Gapless: it has no tables.' : awayReason(error);
 }
