@@ -247,6 +247,22 @@ it.concurrent(
 );
 
 it.concurrent(
+  'an endpoint that its operator disables (contract 4.1) ends a delivery with the failure of its first attempt that was in flight',
+  async () => {
+    const held = new HeldPushes();
+    const to = await suite.aSubscriber({}, held.answer);
+    await emit(to, 1);
+    const inFlight = await held.next();
+    await to.operator.change(to.endpoint.id, { is_active: false });
+    inFlight.answer(503);
+    // Not only once its retry would be due.
+    const [found] = await deliveriesOnce(to, [{ attempts: 1 }]);
+    expect(found).toMatchObject({ status: 'failed', last_error: 'endpoint_disabled', next_attempt_at: null });
+    expect(await to.operator.endpoint(to.endpoint.id)).toMatchObject({ health: { status: 'paused', pending: 0 } });
+  },
+);
+
+it.concurrent(
   'an endpoint that its operator disables (contract 4.2) gets no delivery of events that come meanwhile, and again of those that come later',
   async () => {
     const to = await suite.aSubscriber();

@@ -135,6 +135,7 @@ export const DELIVERY_STATEMENTS: readonly Meaning[] = [
           orgId: row['org_id'],
           activation: row['activation'],
           endedActivation: row['ended_activation'],
+          endedAtMs: row['ended_at'],
           failureCount: row['failure_count'],
           lastTriggeredAtMs: row['last_triggered_at'],
           lastSuccessAtMs: row['last_success_at'],

@@ -72,6 +72,33 @@ describe('the audit of delivery facts', () => {
     expect(statesOf(facts, 3).at(2)).toMatchObject({ seq: 9, status: 'pending' });
   });
 
+  it.each([
+    ['a delivery without an earlier fact', []],
+    ['one that was scheduled after it', [scheduled()]],
+  ])('ends %s with its failure that was in flight when the endpoint was disabled', (_case, earlier) => {
+    const facts = [disabled, ...earlier, attempted(0, 1, 'retry')];
+    expect(statesOf(facts)).toEqual([
+      { seq: 1, status: 'failed', lastError: 'endpoint_disabled', attempts: 1, attemptsMade: 1 },
+    ]);
+    expect(statesOf([...facts, replayed(1), attempted(0, 1, 'retry')])).toMatchObject([{ status: 'pending' }]);
+    const ofNext = attempted(0, 1, 'retry', { activation: 2 });
+    expect(statesOf([disabled, ...earlier, ofNext])).toMatchObject([{ status: 'pending' }]);
+  });
+
+  it('ends deliveries with failures that were in flight when an attempt disabled the endpoint', () => {
+    const failed = (nth: number) => attempted(0, 1, 'retry', { delivery: aDelivery(nth) });
+    expect(statesOf([failed(1), failed(2), failed(3)], 2).map(({ lastError }) => lastError)).toEqual(
+      Array(3).fill('endpoint_disabled'),
+    );
+  });
+
+  it('keeps what fails long after an operator disabled the endpoint: the request failed, and it is still active', () => {
+    const failure = attempted(0, 1, 'retry');
+    const disabledBefore = (ms: number) => ({ ...disabled, atMs: failure.startedAtMs - ms });
+    expect(statesOf([disabledBefore(60_000), failure])).toMatchObject([{ status: 'failed' }]);
+    expect(statesOf([disabledBefore(60_001), failure])).toMatchObject([{ status: 'pending' }]);
+  });
+
   it('keeps what is wanted alone, and disables endpoints by the attempts of all', () => {
     const wanted = aDelivery(1);
     const audit = new DeliveryAudit(2, (id) => id === wanted.deliveryId);

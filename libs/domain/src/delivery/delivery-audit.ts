@@ -1,7 +1,7 @@
 import { Fingerprints, type DeliveryId, type EndpointId } from '../kernel/index.js';
 import type { DeliveryRef } from './attempt.js';
 import { factEndpointId, type Attempted, type DeliveryFact } from './facts/delivery-fact.js';
-import { endDelivery, foldDelivery, type DeliveryState } from './delivery-state.js';
+import { endDelivery, foldInOrder, type DeliveryState } from './delivery-state.js';
 import { foldDisabled, foldHealth, HEALTH_UNKNOWN, type EndpointHealth } from './endpoint-health.js';
 
 /** The state of a delivery after its facts. */
@@ -41,7 +41,7 @@ export class DeliveryAudit {
       ofEndpoint.set(deliveryId, {
         // The first fact that names the event before this one decides.
         ref: { ...fact.delivery, previousSeq: before?.ref.previousSeq ?? fact.delivery.previousSeq ?? null },
-        state: foldDelivery(before?.state, fact),
+        state: foldInOrder(before?.state, fact, this.#healthOf(fact.delivery.endpointId)),
         attemptsMade: (before?.attemptsMade ?? 0) + (isNewAttempt ? 1 : 0),
       });
     }

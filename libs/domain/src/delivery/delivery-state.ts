@@ -1,3 +1,4 @@
+import { endedMeanwhile, type EndpointHealth } from './endpoint-health.js';
 import type { Attempted, Ended, EndReason, Replayed, Scheduled } from './facts/delivery-fact.js';
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
@@ -87,4 +88,19 @@ export function foldDelivery(
       return fact.run < before.run ? before : endDelivery(before, fact.reason);
     }
   }
+}
+
+/**
+ * Folds one fact in the order of the endpoint's facts. A delivery that had no fact when the others of its endpoint ended
+ * ends with the failure of its attempt.
+ * @param health of the endpoint before the fact
+ */
+export function foldInOrder(
+  state: DeliveryState | undefined,
+  fact: Scheduled | Attempted | Replayed | Ended,
+  health: EndpointHealth,
+): DeliveryState {
+  const folded = foldDelivery(state, fact);
+  const ends = folded !== state && fact.type === 'attempted' && endedMeanwhile(health, fact);
+  return ends ? endDelivery(folded, 'endpoint_disabled') : folded;
 }

@@ -120,6 +120,7 @@ describe('foldHealth', () => {
     expect(fold([failed, succeeded]).health).toEqual({
       activation: 1,
       endedActivation: 0,
+      endedAtMs: null,
       failureCount: 0,
       lastTriggeredAtMs: succeeded.startedAtMs,
       lastSuccessAtMs: succeeded.startedAtMs + succeeded.durationMs,

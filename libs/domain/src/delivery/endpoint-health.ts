@@ -6,6 +6,8 @@ export interface EndpointHealth {
   readonly activation: number;
   /** The last activation whose pending deliveries have ended; 0 if there is none. Its later attempts end no others. */
   readonly endedActivation: number;
+  /** When they ended; `null` if there is none, and for ends from before it was stored. */
+  readonly endedAtMs: number | null;
   readonly failureCount: number;
   readonly lastTriggeredAtMs: number | null;
   readonly lastSuccessAtMs: number | null;
@@ -16,12 +18,16 @@ export interface EndpointHealth {
 export const HEALTH_UNKNOWN: EndpointHealth = {
   activation: 1,
   endedActivation: 0,
+  endedAtMs: null,
   failureCount: 0,
   lastTriggeredAtMs: null,
   lastSuccessAtMs: null,
   lastFailureAtMs: null,
   lastError: null,
 };
+
+/** How long dispatchers may begin attempts of an endpoint that has become inactive: the delivery log may lag. */
+const LATE_START_MS = 60_000;
 
 /**
  * Folds an attempt. `failure_count` counts failed attempts in a row over all deliveries; any 2xx sets it to 0 (contract
@@ -60,9 +66,13 @@ export function foldHealth(
   const disables = failureCount >= autoDisableAfter || fact.disables === true;
   // The endpoint may be active again already. Pending deliveries then belong to the next activation.
   const ends = disables && !hasEnded;
-  const endedActivation = ends ? fact.activation : health.endedActivation;
   return {
-    health: { ...seen, activation: fact.activation, endedActivation, failureCount },
+    health: {
+      ...seen,
+      ...(ends ? { endedActivation: fact.activation, endedAtMs } : {}),
+      activation: fact.activation,
+      failureCount,
+    },
     disables,
     ends,
     fails: !disables && failureCount === Math.ceil(autoDisableAfter / 2),
@@ -73,6 +83,17 @@ export function foldHealth(
  * Folds the fact of an operator who makes the endpoint inactive. Its failures still count: the request may have failed
  * after its fact was appended, so that the endpoint stays active.
  */
-export function foldDisabled(health: EndpointHealth, { activation }: EndpointDisabled): EndpointHealth {
-  return { ...health, endedActivation: Math.max(health.endedActivation, activation) };
+export function foldDisabled(health: EndpointHealth, { activation, atMs }: EndpointDisabled): EndpointHealth {
+  return activation < health.endedActivation ? health : { ...health, endedActivation: activation, endedAtMs: atMs };
+}
+
+/**
+ * Whether the pending deliveries of the attempt's activation ended before its outcome came. Attempts that began long
+ * after that show that the request of the operator failed, so that the endpoint stays active.
+ */
+export function endedMeanwhile(
+  { endedActivation, endedAtMs }: EndpointHealth,
+  { activation, startedAtMs }: Attempted,
+): boolean {
+  return activation <= endedActivation && endedAtMs !== null && startedAtMs <= endedAtMs + LATE_START_MS;
 }

@@ -51,6 +51,7 @@ import { OldestChats1700000000116 } from './0116-oldest-chats.js';
 import { ManyInactivePeriods1700000000117 } from './0117-many-inactive-periods.js';
 import { MailsByOrg1700000000118 } from './0118-mails-by-org.js';
 import { EndedKeys1700000000119 } from './0119-ended-keys.js';
+import { EndsOfActivations1700000000120 } from './0120-ends-of-activations.js';
 
 export const MIGRATIONS = [
   Projections1700000000001,
@@ -106,4 +107,5 @@ export const MIGRATIONS = [
   ManyInactivePeriods1700000000117,
   MailsByOrg1700000000118,
   EndedKeys1700000000119,
+  EndsOfActivations1700000000120,
 ];

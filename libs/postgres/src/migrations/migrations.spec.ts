@@ -75,6 +75,7 @@ describe('the migrations', () => {
       'ManyInactivePeriods1700000000117 5b71dc8df9c1',
       'MailsByOrg1700000000118 7b8303922a9c',
       'EndedKeys1700000000119 c0d447928e5e',
+      'EndsOfActivations1700000000120 13b837ef13a7',
     ]);
   });
 });

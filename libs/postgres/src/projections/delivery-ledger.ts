@@ -1,8 +1,8 @@
 import {
   endDelivery,
-  foldDelivery,
   foldDisabled,
   foldHealth,
+  foldInOrder,
   HEALTH_UNKNOWN,
   type Attempted,
   type DeliveryFact,
@@ -50,8 +50,9 @@ export class DeliveryLedger {
       this.#endPendingOf(endpointId, orgId);
       return;
     }
-    const delivery = this.deliveries.get(fact.delivery.deliveryId);
-    if (delivery !== undefined) delivery.state = foldDelivery(delivery.state, fact);
+    const { deliveryId, endpointId } = fact.delivery;
+    const delivery = this.deliveries.get(deliveryId);
+    if (delivery !== undefined) delivery.state = foldInOrder(delivery.state, fact, this.#healthOf(endpointId));
     if (fact.type === 'attempted' && isNewAttempt) this.#foldHealth(fact, autoDisableAfter);
   }
 

@@ -369,6 +369,30 @@ describe('the facts of an operator', () => {
     ]);
   });
 
+  it.each([
+    ['in one batch', 10],
+    ['fact by fact', 1],
+  ])('end every delivery whose first attempt was in flight, %s', async (_case, size) => {
+    const facts: readonly DeliveryFact[] = [
+      { type: 'endpoint_disabled', endpointId, orgId, activation: 1, atMs: CREATED_AT_MS },
+      attempted(1, 1, 'retry'),
+      scheduled(2),
+      attempted(2, 1, 'retry'),
+      attempted(3, 1, 'delivered'),
+      attempted(4, 1, 'retry', { activation: 2 }),
+    ];
+    const projection = aProjection();
+    for (let first = 0; first < facts.length; first += size) {
+      await apply(projection, first, facts.slice(first, first + size));
+    }
+    expect(await statuses()).toEqual([
+      '1 failed endpoint_disabled',
+      '2 failed endpoint_disabled',
+      '3 delivered -',
+      '4 pending http_status: 500',
+    ]);
+  });
+
   it('leave no rows of an endpoint that is deleted', async () => {
     const projection = aProjection();
     await apply(projection, 0, [scheduled(1), attempted(1, 1, 'retry')]);

@@ -69,6 +69,7 @@ export const ATTEMPT_COLUMNS: readonly Column<Attempted>[] = [
 export const HEALTH_STATE = [
   ['activation', 'int', 'activation'],
   ['ended_activation', 'int', 'endedActivation'],
+  ['ended_at', 'ms', 'endedAtMs'],
   ['failure_count', 'int', 'failureCount'],
   ['last_triggered_at', 'ms', 'lastTriggeredAtMs'],
   ['last_success_at', 'ms', 'lastSuccessAtMs'],

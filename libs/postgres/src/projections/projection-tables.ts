@@ -69,9 +69,10 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
       name: 'endpoint_health',
       key: [['endpoint_id', 'text']],
       outlivesLog: true,
-      // `ended_activation` is for the fold alone. It is 0 for endings from before it was stored.
+      // `ended_activation` and `ended_at` are for the fold alone. They are 0 and null for endings from before they were
+      // stored.
       seenAs: `select ${HEALTH_COLUMNS.map(([name]) => name)
-        .filter((name) => name !== 'ended_activation')
+        .filter((name) => !['ended_activation', 'ended_at'].includes(name))
         .join(', ')} from endpoint_health`,
     },
   ],

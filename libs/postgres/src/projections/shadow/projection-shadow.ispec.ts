@@ -579,16 +579,16 @@ describe('the comparison of projections', () => {
 
   it('leaves out what only the fold reads of the health of endpoints', async () => {
     const orgId = anOrgId();
-    const insert = (into: Store, endedActivation: number) =>
+    const insert = (into: Store, endedActivation: number, endedAt: Date | null) =>
       into.query(
-        `insert into endpoint_health (endpoint_id, org_id, activation, failure_count, ended_activation)
-         values ($1, $2, 1, 20, $3)`,
-        [anEndpointId(1), orgId, endedActivation],
+        `insert into endpoint_health (endpoint_id, org_id, activation, failure_count, ended_activation, ended_at)
+         values ($1, $2, 1, 20, $3, $4)`,
+        [anEndpointId(1), orgId, endedActivation, endedAt],
       );
     await store.query('delete from endpoint_health');
     await withShadow(async (shadow) => {
-      await insert(store, 0);
-      await insert(shadow.store, 1);
+      await insert(store, 0, null);
+      await insert(shadow.store, 1, new Date());
       const differing = async () => {
         const compared = await store.snapshot((served) =>
           shadow.store.snapshot((rebuilt) => compareProjections(served, rebuilt, ['deliveries'], { sinceMs: 0 })),
