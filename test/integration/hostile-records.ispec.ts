@@ -145,6 +145,7 @@ describe('a foreign record of the log', () => {
   });
 
   it('stops no command', async () => {
+    await send({ records: () => [{ key: Buffer.from('note'), value: Buffer.from('garbage') }] }, 'sequences');
     const repaired = await runCommand(repairCommand, gapless.environment);
     const verified = await runCommand(verifyCommand, gapless.environment);
     expect(repaired.lines).toEqual(['No topic went back. There is nothing to repair.']);

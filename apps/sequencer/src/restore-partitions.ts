@@ -141,6 +141,8 @@ async function readCheckpoints(
           break;
         case 'ids over':
           of.stretches.delete(checkpoint.key);
+          break;
+        case 'foreign':
       }
     },
   );

@@ -754,6 +754,20 @@ describe('a checkpoint', () => {
     expect((await logOf()).map(({ seq }) => seq)).toEqual([6]);
   });
 
+  it('is restored although others wrote to its topic', async () => {
+    const foreign = [
+      { key: 'note', value: Buffer.from('garbage') },
+      { key: 'x', value: Buffer.alloc(3) },
+      { key: 'note', value: null },
+    ];
+    await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
+    await sequencer.checkpointAll(aSession());
+    await writer.write(topics.sequences, 0, foreign);
+    await pruneLog();
+    await aSequencer().sequence(0, [eventRecord()], aSession());
+    expect((await logOf()).map(({ seq }) => seq)).toEqual([3]);
+  });
+
   it('is completed by the later records of the log', async () => {
     await sequencer.sequence(0, [eventRecord(), eventRecord()], aSession());
     await sequencer.checkpointAll(aSession());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseOrgId, type IdStretch, type OrgId, type Seq } from '#libs/domain';
-import { recordBytes, type StoredRecord } from './record.js';
+import { recordBytes, UnreadableRecordError, type StoredRecord } from './record.js';
 import {
   checkpointBatches,
   readCheckpoint,
@@ -108,12 +108,25 @@ describe('a checkpoint', () => {
   });
 
   it.each([
-    ['a foreign key', { key: Buffer.from('nobody') }],
-    ['no key', { key: null }],
-    ['a value that is no JSON', { value: Buffer.from('{') }],
-    ['no value', { value: null }],
-  ])('is refused with %s', (_case, change) => {
-    const record = aRecord(anOrg(1), Buffer.from('{"last_seq":"1"}'));
-    expect(() => readCheckpoint({ ...record, ...change })).toThrow();
+    ['a key of others', 'note', Buffer.from('garbage')],
+    ['a key of others and zeros', 'x', Buffer.alloc(3)],
+    ['a key of others and no value', 'note', null],
+    ['no key', null, Buffer.from('{"last_seq":"1"}')],
+    ['bytes that are no text as its key', Buffer.from([0xff]), Buffer.from('{}')],
+  ])('is foreign with %s', (_case, key, value) => {
+    expect(readCheckpoint(aRecord(key, value))).toEqual({ kind: 'foreign' });
+  });
+
+  it.each([
+    ['of an org is no JSON', anOrg(1), Buffer.from('{')],
+    ['of an org is missing', anOrg(1), null],
+    ['of an org has no seq', anOrg(1), Buffer.from('{}')],
+    ['of the covered offsets is no JSON', 'checkpoint', Buffer.from('garbage')],
+    ['of the covered offsets is missing', 'checkpoint', null],
+    ['of the covered offsets has none', 'checkpoint', Buffer.from('{"log_offset":5}')],
+  ])('is refused with its place if the value %s', (_case, key, value) => {
+    const act = () => readCheckpoint(aRecord(key, value));
+    expect(act).toThrow(UnreadableRecordError);
+    expect(act).toThrow('sequences/0/0 has a key of the sequencer, but cannot be read.');
   });
 });

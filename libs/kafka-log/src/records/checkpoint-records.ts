@@ -1,5 +1,5 @@
 import { parseOrgId, seqFromText, type IdStretch, type OrgId, type Seq } from '#libs/domain';
-import { recordBytes, type NewRecord, type StoredRecord } from './record.js';
+import { recordBytes, UnreadableRecordError, type NewRecord, type StoredRecord } from './record.js';
 
 /** The offsets up to which the snapshots hold everything. */
 export interface Covered {
@@ -116,9 +116,14 @@ export type Checkpoint =
   | { readonly kind: 'snapshot'; readonly orgId: OrgId; readonly lastSeq: Seq; readonly isReset: boolean }
   | { readonly kind: 'ids'; readonly key: string; readonly stretch: IdStretch }
   | { readonly kind: 'ids over'; readonly key: string }
-  | { readonly kind: 'covered'; readonly place: CheckpointPlace; readonly isReset: boolean };
+  | { readonly kind: 'covered'; readonly place: CheckpointPlace; readonly isReset: boolean }
+  /** No sequencer writes such a key. Readers skip the record. */
+  | { readonly kind: 'foreign' };
 
-/** @throws when the record was not written by a sequencer */
+/**
+ * Reads a record of the sequences topic. Its key decides what it is.
+ * @throws UnreadableRecordError when the record has a key of the sequencer and a value that cannot be read
+ */
 export function readCheckpoint(record: StoredRecord): Checkpoint {
   const key = record.key?.toString() ?? '';
   const ids = IDS_KEY.exec(key);
@@ -127,21 +132,31 @@ export function readCheckpoint(record: StoredRecord): Checkpoint {
     const [beginMs, from, to] = [Number(ids[1]), Number(ids[2]), Number(ids[3])];
     return { kind: 'ids', key, stretch: { beginMs, from, to, fingerprints: record.value } };
   }
-  const value: unknown = JSON.parse(record.value?.toString() ?? 'null');
-  if (key === CHECKPOINT_KEY) {
-    const { log_offset, inbox_offset, inbox_time, reset } = value as {
-      log_offset: number;
-      inbox_offset: number;
-      inbox_time?: number;
-      reset?: boolean;
-    };
-    const place = { logOffset: log_offset, inboxOffset: inbox_offset, clockMs: inbox_time ?? null };
-    return { kind: 'covered', place, isReset: reset === true };
-  }
   const orgId = parseOrgId(key);
-  if (orgId === undefined) {
-    throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of a sequencer`);
+  if (key !== CHECKPOINT_KEY && orgId === undefined) return { kind: 'foreign' };
+  try {
+    const value: unknown = JSON.parse(record.value?.toString() ?? 'null');
+    return orgId === undefined ? readCovered(value) : readSnapshot(orgId, value);
+  } catch (cause) {
+    throw new UnreadableRecordError(record, 'a key of the sequencer', { cause });
   }
+}
+
+/** @throws when the value is not that of a checkpoint */
+function readCovered(value: unknown): Checkpoint {
+  const { log_offset, inbox_offset, inbox_time, reset } = value as {
+    log_offset: number;
+    inbox_offset: number;
+    inbox_time?: number;
+    reset?: boolean;
+  };
+  if (![log_offset, inbox_offset, inbox_time ?? 0].every(Number.isSafeInteger)) throw new TypeError('not offsets');
+  const place = { logOffset: log_offset, inboxOffset: inbox_offset, clockMs: inbox_time ?? null };
+  return { kind: 'covered', place, isReset: reset === true };
+}
+
+/** @throws when the value is not that of a snapshot */
+function readSnapshot(orgId: OrgId, value: unknown): Checkpoint {
   // Earlier versions stored the latest ids here as well.
   const { last_seq, reset } = value as { last_seq: string; reset?: boolean };
   return { kind: 'snapshot', orgId, lastSeq: seqFromText(last_seq), isReset: reset === true };

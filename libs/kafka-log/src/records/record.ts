@@ -1,4 +1,5 @@
 import type { IHeaders, Message } from 'kafkajs';
+import { OperatorError } from '#libs/domain';
 import type { FetchedMessage, UnreadableBatch } from '../kafkajs/fetch-response.js';
 
 export type RecordHeaders = Readonly<Record<string, string>>;
@@ -26,6 +27,21 @@ export interface StoredRecord {
    * Set if this is not a record, but an unreadable batch. Its bytes are the value, and its last offset is the offset.
    */
   readonly unreadable?: Pick<UnreadableBatch, 'reason' | 'firstOffset'>;
+}
+
+/**
+ * A record that has the marks of Gapless cannot be read. It may be of a newer version or damaged, so nothing skips it.
+ */
+export class UnreadableRecordError extends OperatorError {
+  override readonly name = 'UnreadableRecordError';
+
+  /** @param marks what makes it look like a record of Gapless, such as "the key of a checkpoint" */
+  constructor({ topic, partition, offset }: StoredRecord, marks: string, options?: ErrorOptions) {
+    super(
+      `${topic}/${partition}/${offset} has ${marks}, but cannot be read. See GaplessBatchesFail in docs/operate.md.`,
+      options,
+    );
+  }
 }
 
 /** Records of one partition, in order, never empty. */
