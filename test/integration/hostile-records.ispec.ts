@@ -130,13 +130,15 @@ describe('a record of the inbox', () => {
 });
 
 describe('a foreign record of the log', () => {
-  const foreign = () => [{ key: null, value: Buffer.from('x') }];
+  const foreign = { key: null, value: Buffer.from('x') };
+  const withSeq = { ...foreign, headers: [['seq', Buffer.from('1')]] as const };
 
   it.each([
-    ['plain', undefined],
-    ['in lz4', PACKINGS.lz4],
-  ])('stops no reader, and is a dead letter: %s', async (_, packing) => {
-    const answer = await send({ records: foreign, ...(packing === undefined ? {} : { packing }) }, 'log');
+    ['plain', { records: () => [foreign] }],
+    ['in lz4', { records: () => [foreign], packing: PACKINGS.lz4 }],
+    ['with a seq of its own', { records: () => [withSeq] }],
+  ])('stops no reader, and is a dead letter: %s', async (_, batch) => {
+    const answer = await send(batch, 'log');
     await expectGoesOn();
     await eventually(async () => {
       const dead = (await codesByOrigin()).get(origin(answer, 'log'));
@@ -150,7 +152,7 @@ describe('a foreign record of the log', () => {
     const verified = await runCommand(verifyCommand, gapless.environment);
     expect(repaired.lines).toEqual(['No topic went back. There is nothing to repair.']);
     expect(verified.lines.join('\n')).toMatch(
-      /, 2 records that are not the sequencer's are skipped$[^]*^No differences\.$/m,
+      /, 3 records that are not the sequencer's are skipped$[^]*^No differences\.$/m,
     );
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, type LogEvent, type Seq } from '#libs/domain';
 import { asStored } from '../testing/as-stored.js';
+import { UnreadableRecordError } from './record.js';
 import { isForeign, logRecord, readLogRecord, readLogRecords } from './log-records.js';
 
 const EVENT: LogEvent = {
@@ -54,14 +55,15 @@ describe('a record of the log', () => {
     expect(logRecord(EVENT, CONTEXT)).toEqual(logRecord({ ...EVENT }, { ...CONTEXT }));
   });
 
-  it('is foreign only without all of the marks of the sequencer', () => {
+  it('is foreign unless it has both marks of the sequencer', () => {
     const own = logRecord(EVENT, CONTEXT);
     const { seq, 'inbox-offset': inboxOffset, ...others } = own.headers as Record<string, string>;
     const foreign = asStored({ ...own, headers: others });
     expect(isForeign(foreign)).toBe(true);
     expect(isForeign(asStored({ key: null, value: Buffer.from('x') }))).toBe(true);
-    expect(isForeign(asStored({ ...own, headers: { ...others, seq: seq! } }))).toBe(false);
-    expect(isForeign(asStored({ ...own, headers: { ...others, 'inbox-offset': inboxOffset! } }))).toBe(false);
+    expect(isForeign(asStored({ ...own, headers: { ...others, seq: seq! } }))).toBe(true);
+    expect(isForeign(asStored({ ...own, headers: { ...others, 'inbox-offset': inboxOffset! } }))).toBe(true);
+    expect(isForeign(asStored({ ...own, key: null }))).toBe(false);
     expect(isForeign({ ...foreign, unreadable: { reason: 'its checksum is wrong', firstOffset: 3 } })).toBe(false);
     expect(readLogRecords([foreign, asStored(own), foreign]).map(({ id }) => id)).toEqual([EVENT.id]);
     expect(() => readLogRecords([asStored({ ...own, key: null })])).toThrow();
@@ -73,7 +75,9 @@ describe('a record of the log', () => {
     ['no value', { value: null }],
     ['no headers', { headers: {} }],
     ['a seq that is none', { headers: { ...logRecord(EVENT, CONTEXT).headers, seq: '-1' } }],
-  ])('is refused with %s: such a log cannot be trusted', (_case, change) => {
-    expect(() => readLogRecord(asStored({ ...logRecord(EVENT, CONTEXT), ...change }))).toThrow();
+  ])('is refused with %s, and named: such a log cannot be trusted', (_case, change) => {
+    const act = () => readLogRecord(asStored({ ...logRecord(EVENT, CONTEXT), ...change }));
+    expect(act).toThrow(UnreadableRecordError);
+    expect(act).toThrow('topic/2/7 has the headers of the sequencer, but cannot be read.');
   });
 });

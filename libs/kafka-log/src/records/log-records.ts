@@ -1,5 +1,13 @@
-import { parseEndpointId, parseEventId, parseOrgId, parseWidgetId, seqFromText, type LogEvent } from '#libs/domain';
-import type { NewRecord, StoredRecord } from './record.js';
+import {
+  parseEndpointId,
+  parseEventId,
+  parseOrgId,
+  parseWidgetId,
+  seqFromText,
+  type LogEvent,
+  type Seq,
+} from '#libs/domain';
+import { UnreadableRecordError, type NewRecord, type StoredRecord } from './record.js';
 import { TARGET_ENDPOINT_HEADER, TRACEPARENT_HEADER } from './inbox-records.js';
 
 const SEQ_HEADER = 'seq';
@@ -11,6 +19,8 @@ const INBOX_OFFSET_HEADER = 'inbox-offset';
  * record that was put back, it is when the event was first appended.
  */
 const INBOX_TIME_HEADER = 'inbox-time';
+
+const MARKS = 'the headers of the sequencer';
 
 /** Set on records that a repair put back. They come from Postgres, and no inbox record has to match them. */
 const PUT_BACK_HEADER = 'put-back';
@@ -60,10 +70,11 @@ export function isPutBack({ headers }: StoredRecord): boolean {
 }
 
 /**
- * Whether the record is not the sequencer's: it has none of its marks. Readers of the log skip such records.
+ * Whether the record is not the sequencer's, which writes both marks. One alone may be chance: others use `seq`, too.
+ * Readers of the log skip such records.
  */
 export function isForeign({ headers, unreadable }: StoredRecord): boolean {
-  return headers[SEQ_HEADER] === undefined && headers[INBOX_OFFSET_HEADER] === undefined && unreadable === undefined;
+  return (headers[SEQ_HEADER] === undefined || headers[INBOX_OFFSET_HEADER] === undefined) && unreadable === undefined;
 }
 
 /** Reads the events of log records, each with its offset. It leaves out foreign records. @throws as `readLogRecord` */
@@ -75,8 +86,8 @@ export function readLogRecords(
 }
 
 /**
- * @throws when the record cannot be read. One with marks of the sequencer may be of a newer version, so skipping it could
- *   lose an event.
+ * @throws UnreadableRecordError when the record cannot be read. One with the marks of the sequencer may be of a newer
+ *   version, so skipping it could lose an event.
  */
 export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
   const { headers } = record;
@@ -93,13 +104,13 @@ export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
     inboxOffset === undefined ||
     record.value === null
   ) {
-    throw new Error(`${record.topic}/${record.partition}/${record.offset} is not a record of the sequencer`);
+    throw new UnreadableRecordError(record, MARKS);
   }
   // Earlier versions did not write this header. They appended within moments.
   const inboxTimeMs = Number(headers[INBOX_TIME_HEADER] ?? record.timestampMs);
   return {
     orgId,
-    seq: seqFromText(seq),
+    seq: seqOf(record, seq),
     id,
     event,
     widgetId: parseWidgetId(headers[WIDGET_HEADER]) ?? null,
@@ -110,4 +121,13 @@ export function readLogRecord(record: StoredRecord): LogEvent & LogRecordPlace {
     inboxOffset: Number(inboxOffset),
     inboxTimeMs,
   };
+}
+
+/** @throws UnreadableRecordError when the header is not a seq */
+function seqOf(record: StoredRecord, header: string): Seq {
+  try {
+    return seqFromText(header);
+  } catch (cause) {
+    throw new UnreadableRecordError(record, MARKS, { cause });
+  }
 }
