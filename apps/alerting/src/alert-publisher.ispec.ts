@@ -128,6 +128,15 @@ it('publishes many events while it cannot be read where the staff alerts end', a
   expect(appended.toSorted()).toEqual(ids.toSorted());
 });
 
+it('goes on until nothing is left: meanwhile another process may have left an alert to it', async () => {
+  const counts = [1, 1, 0];
+  const publish = jest.fn(() => Promise.resolve({ count: counts.shift() ?? 0, withheld: [] }));
+  const outbox = { publish, waitingIn: (partitions: readonly number[]) => Promise.resolve(partitions) };
+  const publisher = aPublisher(() => Promise.resolve(0), { outbox: outbox as unknown as AlertOutbox });
+  expect(await publisher.publish([1], new Set(), EMPTY)).toEqual({ count: 2, failures: new Map() });
+  expect(publish).toHaveBeenCalledTimes(3);
+});
+
 it('counts the alerts of all partitions that it publishes at the same time', async () => {
   const ids = (await Promise.all([5, 6, 7].map((partition) => raised(partition, 2, NOW_MS)))).flat();
   const publisher = aPublisher(() => Promise.resolve(0));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { commasOnLevel, tooDeepAt } from './nesting.js';
+import { elementOnLevel, tooDeepAt } from './nesting.js';
 
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
@@ -25,7 +25,10 @@ describe('tooDeepAt', () => {
   });
 });
 
-it('commasOnLevel counts between elements, brackets and commas in strings apart', () => {
-  expect(commasOnLevel('{"events":[{"a":"[,","b":[1,2]},{},{"c":', 2)).toBe(2);
-  expect(commasOnLevel('{"events":[', 2)).toBe(0);
+it.each([
+  ['{"events":[{"a":"[,","b":[1,2]},{},{"c":', 2],
+  ['{"events":[', 0],
+  ['{"events":[],"more":[1,[', -1],
+])('elementOnLevel counts elements, brackets and commas in strings apart: %s', (text, index) => {
+  expect(elementOnLevel(text, 2)).toBe(index);
 });

@@ -32,15 +32,16 @@ export function tooDeepAt(text: string, limit: number): number {
   return -1;
 }
 
-/** Returns how many commas a text has on this level, as between the elements of an array there. */
-export function commasOnLevel(text: string, level: number): number {
+/** Returns the index of the element in which the text ends, in the first array on this level; -1 if the array has ended. */
+export function elementOnLevel(text: string, level: number): number {
   let [depth, commas] = [0, 0];
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = stringEnd(text, i);
     else if ((code | 0x20) === 0x7b) depth++;
-    else if ((code | 0x20) === 0x7d) depth--;
-    else if (code === COMMA && depth === level) commas++;
+    else if ((code | 0x20) === 0x7d) {
+      if (depth-- === level) return -1;
+    } else if (code === COMMA && depth === level) commas++;
   }
   return commas;
 }

@@ -339,6 +339,7 @@ describe('the limits', () => {
     const text = `[{"event":"ticket.created","data":{"a":[1,2],"b":",["}},{"event":"ticket.created","data":${nested(65)}}]`;
     expect(refusalOf(`{ "events": ${text}}`)).toEqual(invalid(['#/events/1', 'too_deep']));
     expect(refusalOf(`{"more":1,"events":${text}}`)).toEqual(invalid(['#', 'too_deep']));
+    expect(refusalOf(`{"events":[],"more":${text}}`)).toEqual(invalid(['#', 'too_deep']));
   });
 
   it('refuses 4 MiB of brackets at once', () => {

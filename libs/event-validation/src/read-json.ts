@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GaplessError } from '#libs/domain';
-import { commasOnLevel, tooDeepAt } from './nesting.js';
+import { elementOnLevel, tooDeepAt } from './nesting.js';
 
 /** A parsed JSON document with its text, so that slices can be kept as they were sent. */
 export interface JsonDocument {
@@ -43,7 +43,8 @@ export function readText(bytes: Buffer, levelsAboveData: number): string {
 
 /** Names the event in which the beginning of a request ends. The request cannot be parsed to find it. */
 function pointerTo(begin: string): string {
-  return EVENTS.test(begin) ? `#/events/${commasOnLevel(begin, EVENTS_LEVEL)}` : '#';
+  const index = EVENTS.test(begin) ? elementOnLevel(begin, EVENTS_LEVEL) : -1;
+  return index === -1 ? '#' : `#/events/${index}`;
 }
 
 /** @throws GaplessError `malformed_request`: not JSON */

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { OperatorError } from '#libs/domain';
 import {
   awayReason,
+  FEED_TABLE_NAMES,
   FeedPlaces,
   isPassingInAMoment,
   MigrationUnderWayError,
   PostgresProbe,
-  PROJECTION_TABLE_NAMES,
   Store,
   TAKES_NO_WRITES,
   type FeedServer,
@@ -149,7 +149,7 @@ export class FeedServersWatch extends RegularWork {
         this.#isBack(server);
         return;
       }
-      const found = await probe.ask(PROJECTION_TABLE_NAMES);
+      const found = await probe.ask(FEED_TABLE_NAMES);
       await this.places.checkJoined(server, found);
       if (found?.is_read_only === true) this.#isReadOnly(server);
       else this.#isBack(server);

@@ -75,6 +75,7 @@ export {
 export * from './projections/shadow/projection-shadow.js';
 export * from './projections/shadow/shadow-tables.js';
 export {
+  FEED_TABLE_NAMES,
   PROJECTION_TABLE_NAMES,
   readPositions,
   type ProjectionName,

@@ -166,8 +166,8 @@ export class Recoveries extends RegularWork {
     while (after !== null && performance.now() < deadline) {
       const page = await this.source.page(orgId, endpoint, kinds, range, after, RECOVERY_PAGE, began);
       matched += page.events.length;
-      // Whether the endpoint missed them shows within a minute.
-      isUndecided ||= page.firstUndecided !== null;
+      // Whether the endpoint missed them shows within a minute. New events are always open to `never_sent`.
+      isUndecided ||= page.firstUndecided !== null && kinds.includes('missed');
       after = page.next;
     }
     return { id: null, complete: after === null && !isUndecided, matched, scheduled: 0 };

@@ -262,7 +262,8 @@ export const SCHEMAS: JsonObject = {
     id: { type: ['string', 'null'], description: 'The id of the recovery; null in a dry run.' },
     complete: {
       type: 'boolean',
-      description: 'Whether the whole range was looked at. If not, the recovery continues, and the numbers grow.',
+      description:
+        'Whether the whole range was looked at, and in a dry run also whether no event of it is open. If not, the recovery continues, and the numbers grow. A dry run does not continue: repeat it.',
     },
     matched: COUNT,
     scheduled: COUNT,

@@ -2688,7 +2688,7 @@ export interface components {
         RecoveryResult: {
             /** @description The id of the recovery; null in a dry run. */
             id: string | null;
-            /** @description Whether the whole range was looked at. If not, the recovery continues, and the numbers grow. */
+            /** @description Whether the whole range was looked at, and in a dry run also whether no event of it is open. If not, the recovery continues, and the numbers grow. A dry run does not continue: repeat it. */
             complete: boolean;
             matched: number;
             scheduled: number;

@@ -194,6 +194,17 @@ describe('the partitions of a process', () => {
     });
   });
 
+  it('are paced although Kafka never answers the first time that it is asked', async () => {
+    const one = new Process(1, 0);
+    await one.readyAt(0);
+    [asked, hanging] = [0, new Promise(() => undefined)];
+    expect(await one.readyAt(20_000)).toEqual([]);
+    hanging = undefined;
+    expect(await one.readyAt(29_999)).toEqual([]);
+    expect(asked).toBe(1);
+    expect(await one.readyAt(30_000)).toEqual([0]);
+  });
+
   it('are none while they may belong to others', async () => {
     const one = await Process.thatOwns(1, 0);
     one.isCutOff = true;

@@ -9,8 +9,10 @@ export const WINDOW_AND_SLACK_MS = 1_250;
 const LOOK_EVERY_MS = 100;
 /** The same while Kafka cannot say where the facts of a partition end. Each question opens a connection. */
 const LOOK_AFTER_FAILURE_MS = 1_000;
-/** How long partitions that are owned already wait for an answer about others. */
+/** How long a round waits for an answer about partitions that are not owned yet. A later one finds it. */
 const PATIENCE_MS = 50;
+/** Kafka is asked again if it has not answered by then. */
+const LONGEST_QUESTION_MS = 10_000;
 /** How often to make sure that Postgres has the owner: it may have been put back. */
 const KEEP_EVERY_MS = 1_000;
 
@@ -55,8 +57,8 @@ interface Tenure {
   readonly owner: string;
   readonly sinceMs: number;
   lookAtMs: number;
-  /** Whether it asks where the facts of earlier owners end. */
-  isOwning: boolean;
+  /** Until when it waits for Kafka to say where the facts of earlier owners end; `-Infinity` while it does not ask. */
+  asksUntilMs: number;
   keepAtMs: number;
   /** Partitions that it may leave: it certainly had them while they were stored as its own. */
   readonly entered: Set<number>;
@@ -134,7 +136,7 @@ export class PacedPartitions {
       owner: this.use.anId(),
       sinceMs: this.use.nowMs(),
       lookAtMs: -Infinity,
-      isOwning: false,
+      asksUntilMs: -Infinity,
       keepAtMs: -Infinity,
       entered: new Set(),
       owned: new Map(),
@@ -148,12 +150,12 @@ export class PacedPartitions {
     try {
       await this.#enter(tenure, session);
     } catch (error) {
+      if (tenure.owned.size === 0) throw error;
       this.#noteFailure(tenure, error);
     }
   }
 
   #noteFailure(tenure: Tenure, error: unknown): void {
-    if (tenure.owned.size === 0) throw error;
     tenure.lookAtMs = this.use.nowMs() + LOOK_AFTER_FAILURE_MS;
     this.use.logger.warn({ err: error }, 'dispatcher.pace_waits');
   }
@@ -163,20 +165,21 @@ export class PacedPartitions {
     const { nowMs } = this.use;
     const { owned } = tenure;
     const missing = partitions.filter((partition) => !owned.has(partition));
-    if (missing.length === 0 || tenure.isOwning || nowMs() < tenure.lookAtMs) return;
+    if (missing.length === 0 || nowMs() < Math.max(tenure.asksUntilMs, tenure.lookAtMs)) return;
     tenure.lookAtMs = nowMs() + LOOK_EVERY_MS;
     const isOver = nowMs() - tenure.sinceMs >= this.use.attemptMs + WINDOW_AND_SLACK_MS;
     const found = await this.#ask(() => (isOver ? this.#seize(tenure, missing) : this.#take(tenure, missing)));
     if (found.length === 0 || !this.#isCurrent(tenure)) return;
     // The attempts of an owner that has left count for limits per second.
     const quietFromMs = isOver ? nowMs() : nowMs() + WINDOW_AND_SLACK_MS;
-    const owning = this.#own(tenure, found, quietFromMs);
-    await (owned.size === 0 ? owning : Promise.race([owning, delay(PATIENCE_MS)]));
+    await Promise.race([this.#own(tenure, found, quietFromMs), delay(PATIENCE_MS)]);
   }
 
-  /** Notes where the facts of earlier owners end. */
+  /** Notes where the facts of earlier owners end, or that Kafka does not say. */
   async #own(tenure: Tenure, found: readonly number[], quietFromMs: number): Promise<void> {
-    tenure.isOwning = true;
+    if (tenure.asksUntilMs !== -Infinity)
+      this.#noteFailure(tenure, new Error('Kafka does not say where the facts end'));
+    tenure.asksUntilMs = this.use.nowMs() + LONGEST_QUESTION_MS;
     try {
       const ends = await this.use.factsEnd();
       for (const partition of found) {
@@ -190,7 +193,7 @@ export class PacedPartitions {
     } catch (error) {
       this.#noteFailure(tenure, error);
     } finally {
-      tenure.isOwning = false;
+      tenure.asksUntilMs = -Infinity;
     }
   }
 

@@ -93,10 +93,18 @@ describe('the audit of delivery facts', () => {
   });
 
   it('keeps what fails long after an operator disabled the endpoint: the request failed, and it is still active', () => {
-    const failure = attempted(0, 1, 'retry');
+    const delivery = { ...aDelivery(), createdAtMs: CREATED_AT_MS - 60_000 };
+    const failure = attempted(0, 1, 'retry', { delivery });
     const disabledBefore = (ms: number) => ({ ...disabled, atMs: failure.startedAtMs - ms });
     expect(statesOf([disabledBefore(60_000), failure])).toMatchObject([{ status: 'failed' }]);
     expect(statesOf([disabledBefore(60_001), failure])).toMatchObject([{ status: 'pending' }]);
+  });
+
+  it('keeps events that came after an operator disabled the endpoint: the request failed, and it is still active', () => {
+    const failure = attempted(0, 1, 'retry');
+    const disabledBefore = (ms: number) => ({ ...disabled, atMs: failure.delivery.createdAtMs - ms });
+    expect(statesOf([disabledBefore(1_000), failure])).toMatchObject([{ status: 'failed' }]);
+    expect(statesOf([disabledBefore(1_001), failure])).toMatchObject([{ status: 'pending' }]);
   });
 
   it('keeps what is wanted alone, and disables endpoints by the attempts of all', () => {

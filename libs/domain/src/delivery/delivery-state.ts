@@ -92,7 +92,7 @@ export function foldDelivery(
 
 /**
  * Folds one fact in the order of the endpoint's facts. A delivery that had no fact when the others of its endpoint ended
- * ends with the failure of its attempt.
+ * ends with the failure of its attempt; see `endedMeanwhile`.
  * @param health of the endpoint before the fact
  */
 export function foldInOrder(

@@ -26,6 +26,8 @@ export const HEALTH_UNKNOWN: EndpointHealth = {
   lastError: null,
 };
 
+/** What the clocks of the brokers and the processes may be apart. */
+const CLOCKS_APART_MS = 1_000;
 /** How long dispatchers may begin attempts of an endpoint that has become inactive: the delivery log may lag. */
 const LATE_START_MS = 60_000;
 
@@ -88,12 +90,14 @@ export function foldDisabled(health: EndpointHealth, { activation, atMs }: Endpo
 }
 
 /**
- * Whether the pending deliveries of the attempt's activation ended before its outcome came. Attempts that began long
- * after that show that the request of the operator failed, so that the endpoint stays active.
+ * Whether the pending deliveries of the attempt's activation ended before its outcome came, and its own was one of them.
+ * Later events, and attempts that began long after that, show that the request of the operator failed, so that the
+ * endpoint stays active.
  */
 export function endedMeanwhile(
   { endedActivation, endedAtMs }: EndpointHealth,
-  { activation, startedAtMs }: Attempted,
+  { activation, startedAtMs, delivery }: Attempted,
 ): boolean {
-  return activation <= endedActivation && endedAtMs !== null && startedAtMs <= endedAtMs + LATE_START_MS;
+  if (endedAtMs === null || activation > endedActivation) return false;
+  return delivery.createdAtMs <= endedAtMs + CLOCKS_APART_MS && startedAtMs <= endedAtMs + LATE_START_MS;
 }

@@ -121,6 +121,8 @@ describe('a checkpoint', () => {
     ['of an org is no JSON', anOrg(1), Buffer.from('{')],
     ['of an org is missing', anOrg(1), null],
     ['of an org has no seq', anOrg(1), Buffer.from('{}')],
+    ['of ids is no list of them', 'ids/1749999840000/10-13/0', Buffer.alloc(17)],
+    ['of ids is empty', 'ids/1749999840000/10-13/0', Buffer.alloc(0)],
     ['of the covered offsets is no JSON', 'checkpoint', Buffer.from('garbage')],
     ['of the covered offsets is missing', 'checkpoint', null],
     ['of the covered offsets has none', 'checkpoint', Buffer.from('{"log_offset":5}')],

@@ -1,4 +1,4 @@
-import { parseOrgId, seqFromText, type IdStretch, type OrgId, type Seq } from '#libs/domain';
+import { FINGERPRINT_BYTES, parseOrgId, seqFromText, type IdStretch, type OrgId, type Seq } from '#libs/domain';
 import { recordBytes, UnreadableRecordError, type NewRecord, type StoredRecord } from './record.js';
 
 /** The offsets up to which the snapshots hold everything. */
@@ -129,6 +129,9 @@ export function readCheckpoint(record: StoredRecord): Checkpoint {
   const ids = IDS_KEY.exec(key);
   if (ids !== null) {
     if (record.value === null) return { kind: 'ids over', key };
+    if (record.value.length === 0 || record.value.length % FINGERPRINT_BYTES !== 0) {
+      throw new UnreadableRecordError(record, 'a key of the sequencer');
+    }
     const [beginMs, from, to] = [Number(ids[1]), Number(ids[2]), Number(ids[3])];
     return { kind: 'ids', key, stretch: { beginMs, from, to, fingerprints: record.value } };
   }

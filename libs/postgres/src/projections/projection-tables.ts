@@ -78,10 +78,12 @@ export const PROJECTION_TABLES: Readonly<Record<ProjectionName, readonly Project
   ],
 };
 
-/** The names of all these tables. */
-export const PROJECTION_TABLE_NAMES = Object.values(PROJECTION_TABLES).flatMap((tables) =>
-  tables.map(({ name }) => name),
-);
+const nameOf = ({ name }: ProjectionTable) => name;
+
+/** The names of the tables of the feed, which each of its databases needs. */
+export const FEED_TABLE_NAMES = [...PROJECTION_TABLES.feed.map(nameOf), 'projection_offsets'];
+/** The names of all tables of projections. */
+export const PROJECTION_TABLE_NAMES = [...FEED_TABLE_NAMES, ...PROJECTION_TABLES.deliveries.map(nameOf)];
 
 /** The offset at which each projection continues, by partition of its topic. */
 export type ProjectionPositions = Readonly<Record<ProjectionName, ReadonlyMap<number, number>>>;
