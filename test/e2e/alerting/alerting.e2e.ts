@@ -253,8 +253,8 @@ describe('live-chat settings (contract 7.4)', () => {
     await suite.sweepAfter(80).round();
     await expectRaised([
       'conversation.queued cnv_1',
-      'conversation.queued.escalated cnv_1',
       'conversation.queued cnv_2',
+      'conversation.queued.escalated cnv_1',
     ]);
   });
 
