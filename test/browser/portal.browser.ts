@@ -11,6 +11,7 @@ import { anOrgId, aWidgetId } from '../support/ids.js';
 import { eventually } from '../support/infrastructure/eventually.js';
 import { aBrowser } from './support/a-browser.js';
 import { violations } from './support/accessibility.js';
+import { breakStream } from './support/broken-stream.js';
 import { holdAnswers } from './support/hold-answers.js';
 import { Visitor } from './support/visitor.js';
 
@@ -291,31 +292,11 @@ describe('the portal', () => {
   it('shows no failure when its stream of changes is cut and everything else is answered', async () => {
     const visitor = await aVisitor();
     const { page } = visitor;
-    let cuts = 0;
-    await page.route('**/dashboard/changes', (route) => {
-      cuts++;
-      return route.fulfill({ contentType: 'text/event-stream', body: 'event: beat\ndata:\n\n' });
-    });
-    await page.clock.install();
+    const staysQuiet = await breakStream(page, { contentType: 'text/event-stream', body: 'event: beat\ndata:\n\n' });
     await page.goto(await aLink(anOrgId()));
     await link(page, 'Event catalog').click();
     await heading(page, 'Event catalog').waitFor();
-    await eventually(() => {
-      expect(cuts).toBeGreaterThan(0);
-    });
-    // From here on, time passes for the page only in `runFor`, however long its requests take.
-    await page.clock.pauseAt(Date.now() + 60_000);
-    const before = cuts;
-    // The page itself asks for nothing now.
-    const answered = page.waitForResponse((response) => response.url().endsWith('/dashboard/organization'));
-    await page.clock.runFor(5_500);
-    await eventually(() => {
-      expect(cuts).toBeGreaterThan(before);
-    });
-    await answered;
-    await page.clock.runFor(2_000);
-    await page.waitForTimeout(100);
-    expect(await page.getByText(/Not updated since/).count()).toBe(0);
+    await staysQuiet();
   });
 
   it('finds an event by its id', async () => {

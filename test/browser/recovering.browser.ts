@@ -7,6 +7,7 @@ import { eventually } from '../support/infrastructure/eventually.js';
 import type { Receiver } from '../support/receiver.js';
 import { aTcpProxy } from '../support/tcp-proxy.js';
 import { violations } from './support/accessibility.js';
+import { breakStream } from './support/broken-stream.js';
 import { RETRIED_SOON, shareFrontDesk, type FrontDesk } from './support/front-desk.js';
 import { tickets } from './support/tickets.js';
 
@@ -447,31 +448,10 @@ describe('without a connection', () => {
 
   it('a page says nothing if only the stream of changes is refused', async () => {
     const { visitor } = await desk.aDesk();
-    const { page } = visitor;
-    let refused = 0;
-    await page.route('**/dashboard/changes', (route) => {
-      refused++;
-      return route.fulfill({ status: 429, json: {} });
-    });
-    await page.clock.install();
+    const staysQuiet = await breakStream(visitor.page, { status: 429, json: {} });
     await visitor.open('/catalog');
     await visitor.heading('Event catalog').waitFor();
-    await eventually(() => {
-      expect(refused).toBeGreaterThan(0);
-    });
-    // From here on, time passes for the page only in `runFor`, however long its requests take.
-    await page.clock.pauseAt(Date.now() + 60_000);
-    const before = refused;
-    // The page itself asks for nothing now.
-    const answered = page.waitForResponse((response) => response.url().endsWith('/dashboard/organization'));
-    await page.clock.runFor(5_500);
-    await eventually(() => {
-      expect(refused).toBeGreaterThan(before);
-    });
-    await answered;
-    await page.clock.runFor(2_000);
-    await page.waitForTimeout(100);
-    expect(await page.getByText(/Not updated since/).count()).toBe(0);
+    await staysQuiet();
     expect(visitor.complaints.splice(0).filter((text) => !text.includes('429'))).toEqual([]);
   });
 

@@ -60,7 +60,7 @@ const SESSION = [
   'set row_security = on; set DateStyle = iso; set standard_conforming_strings = on; set default_transaction_isolation = "read committed"',
   'set lock_timeout = 0; set statement_timeout = 0',
   // Postgres 16 does not have it.
-  `select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`,
+  `select set_config('transaction_timeout', '0', false) where current_setting('transaction_timeout', true) is not null`,
 ].join('; ');
 
 /**
